@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The one place that states the order of the code base: a layer may use itself and the layers before it.
+set(REGROW_LAYERS base tensor events memory kernels ops machine remat runtime profiler engine autograd frontend nn optim data io)
+
+# regrow_layer(<name> [USES <earlier layers>...] [LINKS <libraries>...])
+#
+# Every .cc of regrow/<name>/ (sub-folders included) is a source, every .h a public header.
+function(regrow_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "USES;LINKS;PRIVATE_LINKS;SOURCES")
+  list(FIND REGROW_LAYERS ${name} self)
+  if(self EQUAL -1)
+    message(FATAL_ERROR "layer '${name}' is not in REGROW_LAYERS")
+  endif()
+  foreach(used IN LISTS ARG_USES)
+    list(FIND REGROW_LAYERS ${used} index)
+    if(index EQUAL -1 OR NOT index LESS self)
+      message(FATAL_ERROR "layer '${name}' may not use '${used}': it is not before it in REGROW_LAYERS")
+    endif()
+  endforeach()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/regrow/${name}/*.cc)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/regrow/${name}/*.h)
+  if(NOT sources AND NOT ARG_SOURCES)
+    return()
+  endif()
+  add_library(regrow_${name} STATIC)
+  target_sources(regrow_${name} PRIVATE ${sources} ${ARG_SOURCES}
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+  list(TRANSFORM ARG_USES PREPEND regrow_)
+  foreach(used IN LISTS ARG_USES)
+    if(NOT TARGET ${used})
+      list(REMOVE_ITEM ARG_USES ${used})
+    endif()
+  endforeach()
+  target_link_libraries(regrow_${name} PUBLIC ${ARG_USES} ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} regrow_flags)
+  set_target_properties(regrow_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()

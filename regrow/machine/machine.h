@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interpreter's mind: a deterministic state machine over ids, sizes, costs and edges. It decides what runs, where it stands,
+// what is recomputed, what is cut; it touches no tensor data, no thread, no clock. One thread.
+//
+// A shell feeds it one command, then carries out actions until there are none:
+//
+//     machine.apply(spec);
+//     while (const Action* action = machine.next()) machine.done(carry_out(*action));
+//
+// The graph is over storages: a view is another slot on the same storage and has no recipe. A storage that nobody can name any more
+// lives on as a ghost (its bytes gone) while the recipe of a live one needs it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "regrow/machine/placement.h"
+
+namespace regrow::machine {
+
+using Slot = std::uint32_t;       // the caller's name of a tensor: dense, used again after del
+using StorageId = std::uint32_t;  // dense, used again after `erased`
+using Payload = std::uint32_t;    // the shell's name of an operation with all that it needs to run it again
+using ErrorId = std::uint32_t;    // the shell's name of an error; 0: none
+
+struct Config {
+  int devices = 1;
+  std::size_t reserve_bytes = std::size_t{1} << 40;  // address space of each device's arena
+  std::size_t least_ghosts = 20'000;                 // ghosts are bounded by max(this, 4 x live storages)
+};
+
+struct OutputSpec {
+  Slot slot = 0;
+  int view_of = -1;         // index of the input whose storage it shares; -1: its own
+  std::size_t bytes = 0;    // of its own storage
+  std::uint32_t reuse = 0;  // bit i: it may take over the storage of input i if that dies here
+};
+
+struct ApplySpec {
+  Payload payload = 0;
+  std::uint64_t key = 0;     // of operator, attributes and shapes: what costs are kept by
+  std::uint8_t device = 0;   // of outputs and workspace
+  bool replayable = true;    // false: it may not run again (callbacks, copies between devices)
+  bool fallible = false;     // it may fail because of values: never in place
+  bool state = false;        // an update: its outputs become sources, other readers of what it replaces are cut first
+  bool measure = false;      // output sizes are found by a first pass: `measure` precedes `run`
+  std::span<const Slot> inputs;
+  std::span<const OutputSpec> outputs;
+  std::span<const Slot> deletes;  // slots that die with this operation, inputs of it or not
+  std::size_t workspace = 0;
+};
+
+struct Operand {
+  StorageId storage = 0;
+  std::uint8_t device = 0;
+  bool foreign = false;  // bytes belong to someone else: the shell knows where
+  Place place;
+};
+
+struct Action {
+  enum class Kind : std::uint8_t {
+    // To be carried out and answered by done().
+    pages,      // the arena of `device` does `page`
+    fill,       // operand: write the host value of the put command there
+    measure,    // payload, inputs: answer with Completion::sizes
+    run,        // payload, inputs, outputs, workspace; `regrow`: it is a recomputation
+    swap_out,   // operand: copy to host memory, kept under the storage's id
+    swap_in,    // operand: copy back from there; the host copy is given up
+    refuse,     // the command does not fit: answer with the error that its outputs, or its caller, get
+    // To be taken note of; answered by done() as well, with nothing in it.
+    forget_swap,  // operand.storage: the host copy is not needed any more
+    released,     // operand.storage: its bytes are gone; `why`
+    erased,       // operand.storage: its id will be used again
+    retired,      // payload: the operation will never run again
+  };
+  enum class Why : std::uint8_t { deleted, dropped, swapped, in_place, temporary, cascade };
+
+  Kind kind = Kind::run;
+  Why why = Why::deleted;
+  bool regrow = false;
+  std::uint8_t device = 0;
+  PageAction page{};
+  Payload payload = 0;
+  Operand operand{};
+  std::span<const Operand> inputs;   // of the operation, in its order; valid until the next call of next()
+  std::span<const Operand> outputs;
+  Place workspace{};
+  std::size_t required = 0;  // refuse: the floor of the command: pinned + its inputs, outputs, workspace
+  std::size_t smallest = 0;  // refuse: a budget that is known to suffice
+};
+
+struct Completion {
+  ErrorId error = 0;                    // run, measure, fill: it failed (outputs are poisoned); refuse: the error to hand out
+  double seconds = 0;                   // run: how long it took
+  std::span<const std::size_t> sizes;   // measure: bytes of each output
+};
+
+enum class Residency : std::uint8_t { resident, dropped, swapped, poisoned };
+
+struct Usage {
+  std::size_t budget_bytes = 0;     // 0: none
+  std::size_t live_bytes = 0;       // resident storages, as occupied
+  std::size_t committed_bytes = 0;  // pages
+  std::size_t peak_bytes = 0;       // most of: live + workspace, since the last reset
+  std::size_t peak_committed_bytes = 0;
+  std::size_t workspace_bytes = 0;  // largest since the last reset
+  std::size_t largest_hole_bytes = 0;
+  std::size_t swapped_bytes = 0;    // on the host
+};
+
+struct Counters {
+  std::uint64_t applied = 0, recomputed = 0, dropped = 0, swapped_out = 0, swapped_in = 0, cuts = 0, in_place = 0;
+  double recompute_seconds = 0;
+  std::size_t live = 0, ghosts = 0, recipes = 0;  // now
+};
+
+class Machine {
+ public:
+  explicit Machine(const Config& config = {});
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // Commands. Requires that the one before is finished (next() returned null). Slots must be live, outputs' slots free.
+  void put(Slot slot, std::uint8_t device, std::size_t bytes);
+  void put_foreign(Slot slot, std::uint8_t device, std::size_t bytes);  // never evicted, not charged here
+  // An input that is poisoned: nothing runs, the outputs inherit the error of the first such input, the payload is retired.
+  void apply(const ApplySpec& spec);
+  // The shell found an error before the operation could be described (shapes known only now): outputs are poisoned.
+  void apply_failed(std::span<const Slot> outputs, std::span<const Slot> deletes, ErrorId error);
+  void del(Slot slot);
+  void fetch(Slot slot);     // resident and not moved until the next command, unless poisoned or refused
+  void drop(Slot slot);      // a storage without recipe, exported or foreign stays, silently: ask droppable() first
+  void swap_out(Slot slot);
+  void swap_in(Slot slot);
+  void export_storage(Slot slot);        // resident already; pinned until as many unexports
+  void unexport(StorageId storage);
+  void set_budget(std::uint8_t device, std::size_t bytes);  // 0: none. Refuses if what is pinned does not fit; the old one stays.
+  void set_recording(bool on) noexcept;  // whether recipes are kept from here on
+  void reset_peak(std::uint8_t device) noexcept;
+
+  // The next thing to do for the current command; null when it is finished.
+  const Action* next();
+  void done(const Completion& completion = {});
+
+  // What the shell may ask between commands.
+  bool has(Slot slot) const noexcept;
+  ErrorId error_of(Slot slot) const noexcept;         // 0: good
+  Residency residency(Slot slot) const noexcept;
+  Operand operand(Slot slot) const noexcept;          // of a live, unpoisoned slot; its place is null unless resident
+  bool droppable(Slot slot) const noexcept;           // it has a recipe that may run again
+  ErrorId refused() const noexcept;                   // of the last fetch, swap_in or set_budget; 0: it succeeded
+  Usage usage(std::uint8_t device) const noexcept;
+  const Counters& counters() const noexcept;
+  // Checks every invariant by full traversal (tests only: linear). Throws std::logic_error that names what is broken.
+  void check() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regrow::machine

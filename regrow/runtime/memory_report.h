@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a channel's memory on one device looks like at a place in its stream. Bytes. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace regrow {
+
+struct MemoryReport {
+  std::size_t budget_bytes = 0;      // 0: no budget
+  std::size_t live_bytes = 0;        // tensors that are resident, as they occupy the arena
+  std::size_t peak_bytes = 0;        // most of live tensors + workspace since the last reset
+  std::size_t committed_bytes = 0;   // pages that the arena holds, recycled ones included
+  std::size_t peak_committed_bytes = 0;
+  std::size_t workspace_bytes = 0;   // largest of an operation since the last reset
+  std::size_t largest_hole_bytes = 0;
+  std::size_t swapped_bytes = 0;     // on the host, outside the budget
+  std::size_t live_tensors = 0, ghosts = 0;
+  std::uint64_t operators = 0;       // applied, fused ones counted each
+  std::uint64_t recomputed_ops = 0, evictions = 0;
+  double recompute_seconds = 0;
+};
+
+}  // namespace regrow

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a channel behaves: defaults here, overridden by the environment (REGROW_ASYNC_LEVEL and so on), then by set_option. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace regrow {
+
+struct Options {
+  std::size_t async_level = 2;            // 2: everything is asynchronous; 1: waits where the shape is unknown; 0: every call waits
+  std::size_t lookahead = 32;             // commands held back for fusion (of deletes into readers, of elementwise neighbours)
+  std::size_t enable_drop = 0;            // whether Channel::drop acts
+  std::size_t enable_swap = 0;            // whether Channel::swap_in and swap_out act
+  std::size_t enable_host_compute = 1;    // compute small known values on the caller's thread
+  std::size_t catch_worker_exception = 1; // 0: the first worker error closes the channel, every later call throws it
+  std::size_t record_computing_path = 1;  // keep recipes, so that values can be recomputed
+  std::size_t queue_commands = 4096;      // back-pressure: commands issued and not yet run
+  std::size_t queue_bytes = std::size_t{256} << 20;  // back-pressure: host bytes that queued puts hold
+
+  // These defaults with what the environment says. Throws Error naming the variable on a bad value.
+  static Options from_environment();
+  // Throws Error on an unknown name or a value out of range.
+  std::size_t get(std::string_view name) const;
+  void set(std::string_view name, std::size_t value);
+  friend bool operator==(const Options&, const Options&) = default;
+};
+
+// Every option, for docs, `regrow info` and the checks.
+struct OptionSpec {
+  std::string_view name;
+  std::string_view variable;  // of the environment
+  std::string_view doc;
+  std::size_t least, most;
+  std::size_t Options::* member;
+};
+std::span<const OptionSpec> option_specs() noexcept;
+
+}  // namespace regrow

@@ -39,7 +39,8 @@ void infer_outputs(const Op& op, std::span<const Desc* const> in, std::vector<Ou
 
   DType in_dtypes_small[8], out_dtypes_small[8];
   std::vector<DType> in_dtypes_large, out_dtypes_large;
-  std::span<DType> in_dtypes(in_dtypes_small, std::min<std::size_t>(in.size(), 8)), out_dtypes(out_dtypes_small, std::min<std::size_t>(count, 8));
+  std::span<DType> in_dtypes(in_dtypes_small, std::min<std::size_t>(in.size(), 8));
+  std::span<DType> out_dtypes(out_dtypes_small, std::min<std::size_t>(count, 8));
   if (in.size() > 8) in_dtypes_large.resize(in.size()), in_dtypes = in_dtypes_large;
   if (count > 8) out_dtypes_large.resize(count), out_dtypes = out_dtypes_large;
   for (std::size_t i = 0; i < in.size(); ++i) in_dtypes[i] = in[i]->dtype;

@@ -3,6 +3,7 @@
 // bindings and the operator sweep are derived. Records are immutable and live as long as the process. Any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -98,7 +99,8 @@ struct OpDef {
   Replay replay = Replay::pure;
   bool fails_by_value = false;  // compute may throw because of what the values are (a bad index): no in-place, no fusion
   bool state = false;           // an update whose outputs replace its inputs (optimizer step, running statistics)
-  std::uint32_t reuse = 0;      // bit i: output 0 may be written over input i if their layouts are equal (implied by tile)
+  // Bit i of reuse[k]: output k may be written over input i if their layouts are equal (implied by tile, for output 0).
+  std::array<std::uint32_t, 4> reuse = {};
 
   // The gradient, written in the algebra of var.h, and just which values it reads (bit i: input i, output i). Null: not differentiable.
   void (*gradient)(Gradient& g) = nullptr;

@@ -32,7 +32,7 @@ std::string_view name_of(AttrType type) noexcept;
 struct AttrSpec {
   std::string_view name;
   AttrType type = AttrType::integer;
-  AttrValue fallback;      // used when not given; monostate with `optional`: may stay unset; monostate without: required
+  AttrValue fallback = {};  // used when not given; monostate with `optional`: may stay unset; monostate without: required
   bool optional = false;
   std::string_view doc;
 };

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/kernels/copy.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "regrow/tensor/walk.h"
+
+namespace regrow::kernels {
+namespace {
+
+constexpr std::int64_t square = 32;  // a transposition goes square by square: 32 lines of each side stay in the first cache
+
+template <class Unit>
+void copy_row(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t to_stride, std::int64_t n) {
+  if (from_stride == 1 && to_stride == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(Unit));
+  } else if (from_stride == 0 && to_stride == 1) {
+    std::fill_n(to, n, *from);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+}
+
+// Two axes, of which `to` is dense along the last and `from` along the first.
+template <class Unit>
+void transpose(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t to_stride, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t r = 0; r < rows; r += square)
+    for (std::int64_t c = 0; c < columns; c += square) {
+      const std::int64_t r_end = std::min(rows, r + square), c_end = std::min(columns, c + square);
+      for (std::int64_t i = r; i < r_end; ++i)
+        for (std::int64_t j = c; j < c_end; ++j) to[i * to_stride + j] = from[i + j * from_stride];
+    }
+}
+
+// The last one or two axes at once, the others by walking.
+template <class Unit>
+void copy_units(const CopyPlan& plan, const Unit* from, Unit* to) {
+  Shape outer = plan.shape;
+  Strides from_outer = plan.from, to_outer = plan.to;
+  const auto drop_last = [&] {
+    const std::size_t last = outer.size() - 1;
+    outer.erase(last), from_outer.erase(last), to_outer.erase(last);
+  };
+  const std::int64_t n = outer.back(), from_step = from_outer.back(), to_step = to_outer.back();
+  drop_last();
+  // An axis along which `from` is dense comes next to the last: exchange it with the last of the outer ones.
+  if (to_step == 1 && from_step != 1)
+    for (std::size_t i = 0; i < outer.size(); ++i)
+      if (from_outer[i] == 1) {
+        const std::size_t last = outer.size() - 1;
+        std::swap(outer[i], outer[last]), std::swap(from_outer[i], from_outer[last]), std::swap(to_outer[i], to_outer[last]);
+        const std::int64_t rows = outer.back(), to_row = to_outer.back();
+        drop_last();
+        walk<2>(outer, {from_outer, to_outer}, [&](std::int64_t a, std::int64_t b) { transpose(from + a, from_step, to + b, to_row, rows, n); });
+        return;
+      }
+  walk<2>(outer, {from_outer, to_outer}, [&](std::int64_t a, std::int64_t b) { copy_row(from + a, from_step, to + b, to_step, n); });
+}
+
+template <class Unit>
+void copy_as(const CopyPlan& plan, const View& from, const View& to) {
+  copy_units(plan, from.as<const Unit>(), to.as<Unit>());
+}
+
+}  // namespace
+
+CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to) {
+  Dims order;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1) order.push_back(static_cast<std::int64_t>(i));
+  const auto key = [&](std::int64_t axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    return std::pair(std::abs(to[i]), std::abs(from[i]));
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return key(a) > key(b); });
+  CopyPlan plan;
+  for (std::int64_t axis : order) {
+    const auto i = static_cast<std::size_t>(axis);
+    const bool merges = !plan.shape.empty() && plan.from.back() == from[i] * shape[i] && plan.to.back() == to[i] * shape[i];
+    if (merges) {
+      plan.shape.back() *= shape[i], plan.from.back() = from[i], plan.to.back() = to[i];
+    } else {
+      plan.shape.push_back(shape[i]), plan.from.push_back(from[i]), plan.to.push_back(to[i]);
+    }
+  }
+  if (plan.shape.empty()) plan = {{1}, {1}, {1}};
+  return plan;
+}
+
+void copy(const View& from, const View& to) {
+  if (from.count() == 0) return;
+  const CopyPlan plan = plan_copy(from.shape(), from.strides(), to.strides());
+  switch (size_of(from.dtype())) {
+    case 1: return copy_as<std::uint8_t>(plan, from, to);
+    case 2: return copy_as<std::uint16_t>(plan, from, to);
+    case 4: return copy_as<std::uint32_t>(plan, from, to);
+    default: return copy_as<std::uint64_t>(plan, from, to);
+  }
+}
+
+}  // namespace regrow::kernels

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/ops/shapes.h"
+
+#include <utility>
+
+namespace regrow {
+namespace {
+
+template <class T>
+Shape sizes_in(const View& value) {
+  Shape shape;
+  for (std::int64_t i = 0; i < value.shape()[0]; ++i) {
+    const T size = value.as<T>()[i * value.strides()[0]];
+    require(std::in_range<std::int64_t>(size), "{} is too large for a size", size);
+    shape.push_back(static_cast<std::int64_t>(size));
+  }
+  return shape;
+}
+
+// False if the product does not fit.
+bool count_fits(const Shape& shape, std::int64_t& count) {
+  count = 1;
+  for (std::int64_t size : shape)
+    if (size == 0) return count = 0, true;
+  for (std::int64_t size : shape)
+    if (__builtin_mul_overflow(count, size, &count)) return false;
+  return true;
+}
+
+}  // namespace
+
+void check_sizes(const Shape& shape) {
+  for (std::int64_t size : shape) require(size >= 0, "a shape may not be negative: {}", to_string(shape));
+  std::int64_t count = 0;
+  require(count_fits(shape, count), "the shape {} has too many elements", to_string(shape));
+}
+
+Shape filled_shape(const Shape& wanted, std::int64_t count) {
+  Shape shape = wanted;
+  std::int64_t* open = nullptr;
+  for (std::int64_t& size : shape) {
+    require(size >= -1, "a shape may not be negative: {}", to_string(wanted));
+    if (size != -1) continue;
+    require(open == nullptr, "only one size may be -1: {}", to_string(wanted));
+    open = &size;
+  }
+  if (open) *open = 1;
+  std::int64_t product = 0;
+  bool fills = count_fits(shape, product);
+  if (open) {
+    fills = fills && product != 0 && count % product == 0;  // (0, -1) is refused: any size would do
+    if (fills) *open = count / product;
+  } else {
+    fills = fills && product == count;
+  }
+  require(fills, "{} elements do not fill {}", count, to_string(wanted));
+  return shape;
+}
+
+Strides strides_broadcast_to(const Desc& x, const Shape& to) {
+  check_sizes(to);
+  bool ok = x.shape.size() <= to.size();
+  const std::size_t shift = to.size() - x.shape.size();
+  for (std::size_t i = 0; ok && i < x.shape.size(); ++i) ok = x.shape[i] == 1 || x.shape[i] == to[i + shift];
+  require(ok, "{} does not broadcast to {}", to_string(x.shape), to_string(to));
+  return broadcast_strides(x.shape, x.strides, to);
+}
+
+Shape shape_from_value(const View& value) {
+  require(value.shape().size() == 1, "a shape is a vector, not {}", to_string(*value.desc));
+  switch (value.dtype()) {
+    case DType::i8: return sizes_in<std::int8_t>(value);
+    case DType::i16: return sizes_in<std::int16_t>(value);
+    case DType::i32: return sizes_in<std::int32_t>(value);
+    case DType::i64: return sizes_in<std::int64_t>(value);
+    case DType::u8: return sizes_in<std::uint8_t>(value);
+    case DType::u16: return sizes_in<std::uint16_t>(value);
+    case DType::u32: return sizes_in<std::uint32_t>(value);
+    case DType::u64: return sizes_in<std::uint64_t>(value);
+    default: fail("a shape is of integers, not {}", name_of(value.dtype()));
+  }
+}
+
+void keep_dtype(std::span<const DType> in, const Attrs&, std::span<DType> out) { out[0] = in[0]; }
+
+}  // namespace regrow

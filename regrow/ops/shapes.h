@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes that a user asks for, checked: what reshape and its kin share. Any thread.
+#pragma once
+
+#include "regrow/ops/op.h"
+
+namespace regrow {
+
+// `wanted` with its one -1, if any, replaced so that it holds `count` elements.
+// Throws Error "12 elements do not fill (7,)" if that cannot be.
+Shape filled_shape(const Shape& wanted, std::int64_t count);
+
+// Throws Error unless every size is at least 0 and the number of elements fits in 63 bits.
+void check_sizes(const Shape& shape);
+
+// The strides of `x` read under the shape `to`. Throws Error "(2, 3) does not broadcast to (4,)".
+Strides strides_broadcast_to(const Desc& x, const Shape& to);
+
+// The elements of an integer vector, as a shape. Throws Error if there are more than max_rank.
+Shape shape_from_value(const View& value);
+
+// `dtypes` of operators that only move elements: the type of the first input.
+void keep_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
+
+}  // namespace regrow

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where storages stand in a device's arena: small ones in slabs of size classes, large ones in runs of granules. Pure bookkeeping:
-// it says what to commit, move and decommit, and touches no memory. One thread.
+// it says what to commit, move and decommit, and touches no memory. One thread. The same calls give the same offsets.
 //
 // Free granules are recycled, not returned; when no free run is long enough, one is stitched from free granules at a fresh address,
-// so that fragmentation never costs an eviction: room() is exact.
+// so that fragmentation never costs an eviction: fits() is exact.
+//
+// Waste: a block of b <= 32 KiB occupies less than b + max(64, b / 4) of its slab, a larger one less than b + 64 KiB. A slab (64 or
+// 128 KiB of one size class, see size_class.h) is charged whole while anything is in it.
+// Stock: without a limit, free granules are at most those of the largest block, a frame of 2 MiB, and a quarter of what was in use
+// at most, above what was freed: the pages are touched once, later blocks are placed on them.
 #pragma once
 
 #include <cstddef>
@@ -33,19 +38,22 @@ struct PageAction {
 
 class Placement {
  public:
-  explicit Placement(std::size_t reserve_bytes);
+  // Beyond `most_mappings` runs are made of new pages and not of moved ones, which would be a mapping each.
+  explicit Placement(std::size_t reserve_bytes, std::size_t most_mappings = 16'384);
   ~Placement();
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
   // Committed bytes may not exceed this; 0: no limit. Only raises or lowers the number: see shrink().
   void set_limit(std::size_t bytes) noexcept;
-  // Whether place(bytes) would succeed now.
+  // Whether place(bytes) would succeed now: charged() and what it would add to it stay within the limit. (Near the end of the address
+  // space, at several times the memory of the machine, also whether it has a range that is long enough.)
   bool fits(std::size_t bytes) const noexcept;
   // Several at once, in this order.
   bool fits(const std::vector<std::size_t>& sizes) const;
-  // Appends what the arena must do first. Requires fits(bytes). Alignment: 64 bytes; 4096 from one granule on.
+  // Appends what the arena must do first. Requires fits(bytes), else throws std::logic_error. Alignment: 64 bytes; 4096 from one granule on.
   Place place(std::size_t bytes, std::vector<PageAction>& actions);
+  // Ends the process with a message if nothing stands there: bytes of someone else would be lost.
   void release(const Place& place) noexcept;
   // Gives free granules back until at most `bytes` are committed, or none is free. Returns whether it got there.
   bool shrink(std::size_t bytes, std::vector<PageAction>& actions);
@@ -54,7 +62,7 @@ class Placement {
   std::size_t occupied() const noexcept;    // sum of live places: what a ledger of tensors sees
   std::size_t charged() const noexcept;     // granules that hold anything, slabs whole: what cannot be reused by a large block
   std::size_t largest_hole() const noexcept;  // longest run of free committed granules
-  // The size class or granule count that `bytes` is rounded to, and what `count` of them charge at most.
+  // What `bytes` are rounded to: a size class, or granules.
   static std::size_t rounded(std::size_t bytes) noexcept;
 
  private:

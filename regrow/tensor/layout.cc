@@ -62,6 +62,8 @@ bool is_dense(const Shape& shape, const Strides& strides) noexcept {
 
 Strides dense_strides_like(const Shape& shape, const Shape& like_shape, const Strides& like) {
   if (shape.size() != like_shape.size() || is_contiguous(like_shape, like)) return contiguous_strides(shape);
+  for (std::size_t i = 0; i < like.size(); ++i)
+    if (like_shape[i] > 1 && like[i] == 0) return contiguous_strides(shape);  // a repeated axis has no place in the order
   Strides magnitudes = like;
   for (std::int64_t& stride : magnitudes) stride = std::abs(stride);
   const Dims order = axis_order(like_shape, magnitudes);

@@ -15,7 +15,8 @@ bool is_contiguous(const Shape& shape, const Strides& strides) noexcept;
 bool is_channels_last(const Shape& nchw, const Strides& strides) noexcept;
 // Every element of [0, count) is met exactly once, in some axis order: such a tensor can be walked as one flat run.
 bool is_dense(const Shape& shape, const Strides& strides) noexcept;
-// Dense strides of `shape` whose axis order is that of `like` (an output that keeps the order of its input).
+// Dense strides of `shape` whose axis order is that of `like` (an output that keeps the order of its input); row-major if `like`
+// repeats an axis (stride 0) or has another number of axes.
 Strides dense_strides_like(const Shape& shape, const Shape& like_shape, const Strides& like);
 
 // The first and one past the last element touched, relative to the element at index 0 (negative strides reach below it).

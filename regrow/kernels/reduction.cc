@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/kernels/reduction.h"
+
+#include "regrow/kernels/copy.h"
+
+namespace regrow::kernels {
+
+Reduction plan_reduction(const Desc& x, const Dims& axes, const Desc& out) {
+  Reduction plan;
+  Shape kept;
+  Strides kept_in, kept_out;
+  const bool keeps_axes = out.shape.size() == x.shape.size();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < x.shape.size(); ++i) {
+    const bool goes = next < axes.size() && axes[next] == static_cast<std::int64_t>(i);
+    if (!goes) {
+      kept_out.push_back(out.strides[keeps_axes ? i : kept.size()]);
+      kept.push_back(x.shape[i]);
+      kept_in.push_back(x.strides[i]);
+      continue;
+    }
+    ++next;
+    plan.count *= x.shape[i];
+    if (x.shape[i] == 1) continue;
+    if (!plan.reduced.empty() && plan.reduced_in.back() == x.strides[i] * x.shape[i]) {
+      plan.reduced.back() *= x.shape[i];
+      plan.reduced_in.back() = x.strides[i];
+    } else {
+      plan.reduced.push_back(x.shape[i]);
+      plan.reduced_in.push_back(x.strides[i]);
+    }
+  }
+  if (plan.reduced.empty()) plan.reduced = {1}, plan.reduced_in = {1};
+  const CopyPlan order = plan_copy(kept, kept_out, kept_in);
+  plan.kept = order.shape, plan.kept_in = order.to, plan.kept_out = order.from;
+  return plan;
+}
+
+void ReductionCursor::advance(std::int64_t count) noexcept {
+  std::size_t axis = index_.size() - 1;
+  index_[axis] += count;
+  offset_ += count * plan_.reduced_in[axis];
+  while (index_[axis] == plan_.reduced[axis] && axis > 0) {
+    offset_ -= plan_.reduced[axis] * plan_.reduced_in[axis];
+    index_[axis--] = 0;
+    ++index_[axis];
+    offset_ += plan_.reduced_in[axis];
+  }
+}
+
+}  // namespace regrow::kernels

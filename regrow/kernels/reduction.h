@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a reduction walks its input: which axes stay, which go, and in which order the elements of one result are met. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "regrow/tensor/view.h"
+
+namespace regrow::kernels {
+
+struct Reduction {
+  // Axes that stay: merged where they can be, the one with the smallest step in the input last.
+  Shape kept;
+  Strides kept_in, kept_out;
+  // Axes that go: in the order of the tensor, neighbours merged, so that walking them row-major is the logical order.
+  Shape reduced;
+  Strides reduced_in;
+  std::int64_t count = 1;  // elements that make one result
+};
+
+// `axes` is sorted; `out` has the input's axes, those of `axes` dropped or of length 1.
+Reduction plan_reduction(const Desc& x, const Dims& axes, const Desc& out);
+
+// A position among the elements that make one result, in logical order.
+class ReductionCursor {
+ public:
+  explicit ReductionCursor(const Reduction& plan) : plan_(plan), index_(Dims::filled(plan.reduced.size(), 0)) {}
+  std::int64_t offset() const noexcept { return offset_; }                           // in elements
+  std::int64_t run() const noexcept { return plan_.reduced.back() - index_.back(); }  // elements left along the last axis
+  std::int64_t step() const noexcept { return plan_.reduced_in.back(); }
+  void advance(std::int64_t count) noexcept;                                          // count <= run()
+
+ private:
+  const Reduction& plan_;
+  Dims index_;
+  std::int64_t offset_ = 0;
+};
+
+// The next n elements, dense: where they lie, if they are, otherwise copied to `buffer`.
+template <class Unit>
+const Unit* next_elements(const Unit* x, ReductionCursor& cursor, std::int64_t n, Unit* buffer) {
+  if (cursor.step() == 1 && n <= cursor.run()) {
+    const Unit* at = x + cursor.offset();
+    cursor.advance(n);
+    return at;
+  }
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t count = std::min(n - done, cursor.run()), step = cursor.step();
+    const Unit* at = x + cursor.offset();
+    for (std::int64_t i = 0; i < count; ++i) buffer[done + i] = at[i * step];
+    cursor.advance(count);
+    done += count;
+  }
+  return buffer;
+}
+
+}  // namespace regrow::kernels

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/ops/reduce.h"
+
+namespace regrow {
+
+std::vector<AttrSpec> reduction_attributes() {
+  return {{.name = "axis", .type = AttrType::axes, .fallback = Axes{}, .doc = "The axes to reduce; negative ones count from the end."},
+          {.name = "keepdims", .type = AttrType::boolean, .fallback = false, .doc = "Whether reduced axes stay, with length 1."}};
+}
+
+std::vector<AttrSpec> accumulation_attributes() {
+  return {{.name = "axis", .type = AttrType::axes, .fallback = Axes{}, .doc = "The axes to reduce; negative ones count from the end."},
+          {.name = "keepdims", .type = AttrType::boolean, .fallback = false, .doc = "Whether reduced axes stay, with length 1."},
+          {.name = "dtype", .type = AttrType::dtype, .optional = true, .doc = "Type of the result, and at least of what accumulates it."}};
+}
+
+Dims reduced_axes(const Desc& x, const Attrs& attrs) { return attrs.get<Axes>("axis").resolve(x.shape.rank()); }
+
+std::int64_t reduced_count(const Desc& x, const Dims& axes) {
+  std::int64_t count = 1;
+  for (std::int64_t axis : axes) count *= x.shape[static_cast<std::size_t>(axis)];
+  return count;
+}
+
+Shape shape_keeping_axes(const Shape& shape, const Dims& axes) {
+  Shape kept = shape;
+  for (std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
+  return kept;
+}
+
+void infer_reduction(const InferCall& call) {
+  const Desc& x = call[0];
+  const Dims axes = reduced_axes(x, call.attrs);
+  OutDesc& out = call.out[0];
+  out.shape = shape_keeping_axes(x.shape, axes);
+  out.strides = dense_strides_like(out.shape, x.shape, x.strides);
+  if (call.attrs.get<bool>("keepdims")) return;
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    out.shape.erase(static_cast<std::size_t>(axes[k]));
+    out.strides.erase(static_cast<std::size_t>(axes[k]));
+  }
+}
+
+void widened_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out) {
+  const DType natural = is_floating(in[0]) ? in[0] : is_signed(in[0]) || in[0] == DType::boolean ? DType::i64 : DType::u64;
+  out[0] = attrs.has("dtype") ? attrs.get<DType>("dtype") : natural;
+  const bool ok = is_floating(out[0]) || (!is_floating(in[0]) && (out[0] == DType::i64 || out[0] == DType::u64));
+  require(ok, "{} cannot be accumulated in {}", name_of(in[0]), name_of(out[0]));
+}
+
+Var with_kept_axes(Gradient& g, Var reduced) {
+  if (g.attrs().get<bool>("keepdims")) return reduced;
+  const Desc& x = g.in_desc(0);
+  return op<"reshape">({reduced}, {{"shape", shape_keeping_axes(x.shape, reduced_axes(x, g.attrs()))}});
+}
+
+Var spread(Gradient& g, Var reduced) { return op<"broadcast_to">({with_kept_axes(g, reduced)}, {{"shape", g.in_desc(0).shape}}); }
+
+}  // namespace regrow

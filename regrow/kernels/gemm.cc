@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/kernels/gemm.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "regrow/kernels/gemm.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace regrow::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows of C in registers: 24 or 12 accumulators of two vectors each, one pair of B, one of A.
+constexpr int max_rows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
+constexpr std::int64_t depth = 256;  // of a panel of B: 256 x 32 floats are 32 KiB
+
+// C[R, 2 vectors] (+)= A[R, k] * panel[k, 2 vectors].
+template <int R, class T>
+HWY_ATTR void block(std::int64_t k, Matrix<const T> a, const T* panel, std::int64_t panel_row, T* c, std::int64_t c_row, bool accumulate) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  using V = hn::Vec<decltype(d)>;
+  V left[R], right[R];
+  for (int r = 0; r < R; ++r) {
+    left[r] = accumulate ? hn::LoadU(d, c + r * c_row) : hn::Zero(d);
+    right[r] = accumulate ? hn::LoadU(d, c + r * c_row + lanes) : hn::Zero(d);
+  }
+  for (std::int64_t i = 0; i < k; ++i) {
+    const V b_left = hn::LoadU(d, panel), b_right = hn::LoadU(d, panel + lanes);
+    const T* column = a.data + i * a.col;
+    for (int r = 0; r < R; ++r) {
+      const V x = hn::Set(d, column[r * a.row]);
+      left[r] = hn::MulAdd(x, b_left, left[r]);
+      right[r] = hn::MulAdd(x, b_right, right[r]);
+    }
+    panel += panel_row;
+  }
+  for (int r = 0; r < R; ++r) {
+    hn::StoreU(left[r], d, c + r * c_row);
+    hn::StoreU(right[r], d, c + r * c_row + lanes);
+  }
+}
+
+// Down the rows of one panel, as many at a time as there are registers.
+template <class T>
+HWY_ATTR void column_of_blocks(std::int64_t m, std::int64_t k, Matrix<const T> a, const T* panel, std::int64_t panel_row, T* c, std::int64_t c_row,
+                      bool accumulate) {
+  auto rows = [&]<int R>() HWY_ATTR {
+    block<R, T>(k, a, panel, panel_row, c, c_row, accumulate);
+    a.data += R * a.row, c += R * c_row, m -= R;
+  };
+  while (m >= max_rows) rows.template operator()<max_rows>();
+  if (m >= 6) rows.template operator()<6>();
+  if (m >= 4) rows.template operator()<4>();
+  if (m >= 2) rows.template operator()<2>();
+  if (m >= 1) rows.template operator()<1>();
+}
+
+// `width` columns of B as a dense panel of `lanes2` columns, the rest zero.
+template <class T>
+HWY_ATTR void pack(std::int64_t k, std::int64_t width, std::int64_t lanes2, Matrix<const T> b, T* HWY_RESTRICT panel) {
+  if (width < lanes2) std::fill(panel, panel + k * lanes2, T(0));
+  if (b.col == 1) {
+    for (std::int64_t i = 0; i < k; ++i) std::copy_n(b.data + i * b.row, width, panel + i * lanes2);
+  } else {
+    for (std::int64_t j = 0; j < width; ++j)
+      for (std::int64_t i = 0; i < k; ++i) panel[i * lanes2 + j] = b.data[i * b.row + j * b.col];
+  }
+}
+
+// The edge of C, or a C whose columns do not lie together: by way of a dense block on the stack.
+template <class T>
+HWY_ATTR void scattered(std::int64_t m, std::int64_t width, std::int64_t lanes2, std::int64_t k, Matrix<const T> a, const T* panel,
+                        Matrix<T> c, bool accumulate) {
+  HWY_ALIGN T edge[max_rows * 2 * hn::MaxLanes(hn::ScalableTag<T>())];
+  for (std::int64_t i = 0; i < m; i += max_rows) {
+    const std::int64_t rows = std::min<std::int64_t>(max_rows, m - i);
+    if (accumulate)
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t j = 0; j < lanes2; ++j) edge[r * lanes2 + j] = j < width ? c.data[(i + r) * c.row + j * c.col] : T(0);
+    column_of_blocks<T>(rows, k, {a.data + i * a.row, a.row, a.col}, panel, lanes2, edge, lanes2, accumulate);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < width; ++j) c.data[(i + r) * c.row + j * c.col] = edge[r * lanes2 + j];
+  }
+}
+
+template <class T>
+HWY_ATTR void gemm_of(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate) {
+  const auto lanes2 = static_cast<std::int64_t>(2 * hn::Lanes(hn::ScalableTag<T>()));
+  HWY_ALIGN T panel[depth * 2 * hn::MaxLanes(hn::ScalableTag<T>())];
+  const bool reread = m > 2 * max_rows;  // a panel that is read often pays for being packed
+  for (std::int64_t j = 0; j < n; j += lanes2) {
+    const std::int64_t width = std::min(lanes2, n - j);
+    std::int64_t i = 0;
+    do {  // at least once: a product over nothing is zero
+      const std::int64_t part = std::min(depth, k - i);
+      const Matrix<const T> a_part{a.data + i * a.col, a.row, a.col}, b_part{b.data + i * b.row + j * b.col, b.row, b.col};
+      const Matrix<T> c_part{c.data + j * c.col, c.row, c.col};
+      const bool in_place = width == lanes2 && b.col == 1 && !reread;
+      if (!in_place) pack<T>(part, width, lanes2, b_part, panel);
+      const T* columns = in_place ? b_part.data : panel;
+      const bool add = accumulate || i > 0;
+      if (width == lanes2 && c.col == 1) {
+        column_of_blocks<T>(m, part, a_part, columns, in_place ? b.row : lanes2, c_part.data, c.row, add);
+      } else {
+        scattered<T>(m, width, lanes2, part, a_part, panel, c_part, add);
+      }
+      i += depth;
+    } while (i < k);
+  }
+}
+
+void gemm_f32(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
+  gemm_of<float>(m, n, k, a, b, c, accumulate);
+}
+void gemm_f64(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
+  gemm_of<double>(m, n, k, a, b, c, accumulate);
+}
+
+}  // namespace regrow::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace regrow::kernels {
+
+HWY_EXPORT(gemm_f32);
+HWY_EXPORT(gemm_f64);
+
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
+  HWY_DYNAMIC_DISPATCH(gemm_f32)(m, n, k, a, b, c, accumulate);
+}
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
+  HWY_DYNAMIC_DISPATCH(gemm_f64)(m, n, k, a, b, c, accumulate);
+}
+
+}  // namespace regrow::kernels
+#endif

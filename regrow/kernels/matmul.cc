@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/kernels/matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "regrow/kernels/convert.h"
+#include "regrow/kernels/dnnl_matmul.h"
+#include "regrow/kernels/gemm.h"
+#include "regrow/kernels/workspace.h"
+#include "regrow/tensor/walk.h"
+
+namespace regrow::kernels {
+namespace {
+
+// Below this many multiply-adds the engine's own product beats the 0.4 us that oneDNN needs to begin, and threads are not worth waking.
+constexpr std::int64_t tiny = 2048;
+constexpr std::int64_t least_per_part = 1 << 17;
+
+// One operand of the batch of products, where the product reads it.
+struct Operand {
+  Desc desc;           // of the original, with both matrix axes
+  Strides batch;       // strides of the batch axes, 0 where it repeats
+  std::int64_t row = 0, col = 0;
+  bool copied = false;  // into the workspace, dense, as the type that is computed in
+};
+
+struct Problem {
+  DType dtype = DType::f32;  // computed in
+  std::int64_t m = 0, n = 0, k = 0;
+  Shape batch;
+  Operand a, b;
+  Strides c_batch;           // of the result, which is dense
+  bool rounded = false;      // the result is computed in another type than it is stored in
+  bool onednn = false;
+  std::int64_t macs() const { return element_count(batch) * m * n * k; }
+};
+
+enum class Side { left, right };
+
+// A vector as a matrix: a row on the left, a column on the right.
+Desc as_matrix(const Desc& desc, Side side) {
+  Desc matrix = desc;
+  if (desc.shape.size() != 1) return matrix;
+  const std::size_t at = side == Side::left ? 0 : 1;
+  matrix.shape.insert(at, 1);
+  matrix.strides.insert(at, at == 0 ? desc.shape[0] : 1);
+  return matrix;
+}
+
+bool onednn_reads(const Operand& x, std::int64_t rows, std::int64_t columns) {
+  return (x.col == 1 && x.row >= columns) || (x.row == 1 && x.col >= rows);
+}
+
+// The strides of the last two axes; an axis of length 1 gets the stride that suits.
+void set_strides(Operand& x, const Strides& strides, std::int64_t rows, std::int64_t columns) {
+  x.row = strides[strides.size() - 2];
+  x.col = strides.back();
+  if (columns == 1 && x.col != 1) {
+    if (x.row == 1) x.col = std::max<std::int64_t>(rows, 1);
+    else x.col = 1;
+  }
+  if (rows == 1) x.row = x.col == 1 ? std::max<std::int64_t>(columns, 1) : 1;
+}
+
+void place(Operand& x, const Shape& batch, std::int64_t rows, std::int64_t columns) {
+  const Strides strides = x.copied ? contiguous_strides(x.desc.shape) : x.desc.strides;
+  set_strides(x, strides, rows, columns);
+  Shape own = x.desc.shape;
+  Strides own_strides = strides;
+  for (int i = 0; i < 2; ++i) own.erase(own.size() - 1), own_strides.erase(own_strides.size() - 1);
+  x.batch = broadcast_strides(own, own_strides, batch);
+}
+
+// Neighbouring batch axes become one where all three operands step alike; rows of A absorb the batch if B has none.
+void merge_batch(Problem& p) {
+  auto drop = [&](std::size_t i) { p.batch.erase(i), p.a.batch.erase(i), p.b.batch.erase(i), p.c_batch.erase(i); };
+  for (std::size_t i = p.batch.size(); i-- > 0;)
+    if (p.batch[i] == 1) drop(i);
+  for (std::size_t i = p.batch.size(); i-- > 1;) {
+    const std::int64_t inner = p.batch[i];
+    if (p.a.batch[i - 1] != p.a.batch[i] * inner || p.b.batch[i - 1] != p.b.batch[i] * inner || p.c_batch[i - 1] != p.c_batch[i] * inner) continue;
+    p.batch[i] *= p.batch[i - 1];
+    drop(i - 1);
+  }
+  if (!p.batch.empty() && p.b.batch.back() == 0 && p.a.col == 1 && p.a.batch.back() == p.m * p.a.row && p.c_batch.back() == p.m * p.n) {
+    p.m *= p.batch.back();
+    drop(p.batch.size() - 1);
+  }
+}
+
+DType computed_in(DType stored) {
+  if (stored == DType::f16) return DType::f32;
+  if (stored == DType::bf16) {
+    // Whether oneDNN has bf16 here does not depend on the sizes.
+    static const bool available = dnnl::plan_matmul({.dtype = DType::bf16, .m = 32, .n = 32, .k = 32, .a_row = 32, .b_row = 32, .c_row = 32}).available;
+    return available ? DType::bf16 : DType::f32;
+  }
+  return stored;
+}
+
+dnnl::MatmulProblem matrix_of(const Problem& p, std::int64_t m, std::int64_t n) {
+  return {.dtype = p.dtype, .batch = 1, .m = m, .n = n, .k = p.k, .a_row = p.a.row, .a_col = p.a.col, .b_row = p.b.row, .b_col = p.b.col, .c_row = p.n};
+}
+
+Problem problem_of(const Desc& a, const Desc& b, const Desc& out) {
+  Problem p;
+  p.dtype = computed_in(out.dtype);
+  p.rounded = p.dtype != out.dtype;
+  p.a.desc = as_matrix(a, Side::left), p.b.desc = as_matrix(b, Side::right);
+  const Shape& left = p.a.desc.shape;
+  const Shape& right = p.b.desc.shape;
+  p.m = left[left.size() - 2], p.k = left.back(), p.n = right.back();
+  p.batch = out.shape;
+  if (a.shape.size() != 1) p.batch.erase(p.batch.size() - 1);
+  if (b.shape.size() != 1) p.batch.erase(p.batch.size() - 1);
+  p.c_batch = contiguous_strides(p.batch);
+  for (std::int64_t& stride : p.c_batch) stride *= p.m * p.n;
+
+  const bool vector_times_matrix = p.m == 1 && element_count(p.batch) == 1 && p.dtype == DType::f32;
+  const bool may_use_onednn = p.k > 0 && (p.dtype == DType::bf16 || (p.dtype == DType::f32 && p.macs() > tiny && !vector_times_matrix));
+  for (Operand* x : {&p.a, &p.b}) {
+    x->copied = x->desc.dtype != p.dtype;
+    const std::int64_t rows = x == &p.a ? p.m : p.k, columns = x == &p.a ? p.k : p.n;
+    place(*x, p.batch, rows, columns);
+    if (!x->copied && may_use_onednn && !onednn_reads(*x, rows, columns)) x->copied = true, place(*x, p.batch, rows, columns);
+  }
+  merge_batch(p);
+  p.onednn = may_use_onednn && p.macs() > 0 && dnnl::plan_matmul(matrix_of(p, p.m, p.n)).available;
+  return p;
+}
+
+// The work of one thread: some of the products, or a range of rows or columns of each.
+struct Part {
+  std::int64_t first = 0, products = 0;
+  std::int64_t row = 0, rows = 0;
+  std::int64_t column = 0, columns = 0;
+};
+
+// `index` of `parts` pieces of [0, count), cut at multiples of `step`.
+std::int64_t cut(std::int64_t count, int parts, int index, std::int64_t step) {
+  if (index == parts) return count;
+  const std::int64_t steps = (count + step - 1) / step;
+  return std::min(count, steps * index / parts * step);
+}
+
+Part part_of(const Problem& p, int parts, int index) {
+  const std::int64_t products = element_count(p.batch);
+  Part part{0, products, 0, p.m, 0, p.n};
+  auto range = [&](std::int64_t count, std::int64_t step, std::int64_t& first, std::int64_t& length) {
+    first = cut(count, parts, index, step);
+    length = cut(count, parts, index + 1, step) - first;
+  };
+  if (products >= 2 * parts || products == parts) range(products, 1, part.first, part.products);
+  else if (p.m >= p.n || p.m >= 128 * parts) range(p.m, 16, part.row, part.rows);
+  else range(p.n, 32, part.column, part.columns);
+  return part;
+}
+
+int parts_of(const Problem& p) {
+  return static_cast<int>(std::clamp<std::int64_t>(p.macs() / least_per_part, 1, 1));
+}
+
+std::size_t scratch_of(const Problem& p, const Part& part) {
+  if (!p.onednn || part.products == 0 || part.rows == 0 || part.columns == 0) return 0;
+  return dnnl::plan_matmul(matrix_of(p, part.rows, part.columns)).scratch;
+}
+
+// Room for all parts, one behind the other.
+std::byte* take_scratch(const Problem& p, int parts, Workspace& workspace, int wanted) {
+  std::byte* found = nullptr;
+  for (int i = 0; i < parts; ++i) {
+    std::byte* scratch = workspace.take(scratch_of(p, part_of(p, parts, i)));
+    if (i == wanted) found = scratch;
+  }
+  return found;
+}
+
+std::size_t copies_bytes(const Problem& p) {
+  Workspace workspace;
+  for (const Operand* x : {&p.a, &p.b})
+    if (x->copied) workspace.take(static_cast<std::size_t>(x->desc.count()) * size_of(p.dtype));
+  if (p.rounded) workspace.take(static_cast<std::size_t>(element_count(p.batch) * p.m * p.n) * size_of(p.dtype));
+  return workspace.used();
+}
+
+std::size_t scratch_bytes(const Problem& p, int parts) {
+  Workspace workspace;
+  take_scratch(p, parts, workspace, 0);
+  return workspace.used();
+}
+
+const std::byte* dense_operand(const Operand& x, const std::byte* data, DType dtype, Workspace& workspace) {
+  if (!x.copied) return data;
+  const Desc dense = Desc::dense(dtype, x.desc.shape);
+  std::byte* copy = workspace.take(static_cast<std::size_t>(dense.count()) * size_of(dtype));
+  convert({&x.desc, const_cast<std::byte*>(data)}, {&dense, copy});
+  return copy;
+}
+
+// Integers: rows of B are added up, so that the innermost loop runs along them. Unsigned arithmetic wraps.
+template <class T>
+void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
+  using U = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
+  for (std::int64_t i = 0; i < m; ++i) {
+    T* row = c.data + i * c.row;
+    std::fill_n(row, n, T(0));
+    for (std::int64_t l = 0; l < k; ++l) {
+      const U x = static_cast<U>(a.data[i * a.row + l * a.col]);
+      const T* from = b.data + l * b.row;
+      for (std::int64_t j = 0; j < n; ++j) row[j] = static_cast<T>(static_cast<U>(row[j]) + x * static_cast<U>(from[j * b.col]));
+    }
+  }
+}
+
+template <class T>
+void product(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
+  if constexpr (std::is_floating_point_v<T>) gemm(m, n, k, a, b, c);
+  else integer_product<T>(m, n, k, a, b, c);
+}
+
+template <class F>
+void with_computed_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::i8: return f(std::int8_t{});
+    case DType::i16: return f(std::int16_t{});
+    case DType::i32: return f(std::int32_t{});
+    case DType::i64: return f(std::int64_t{});
+    case DType::u8: return f(std::uint8_t{});
+    case DType::u16: return f(std::uint16_t{});
+    case DType::u32: return f(std::uint32_t{});
+    case DType::u64: return f(std::uint64_t{});
+    case DType::f64: return f(double{});
+    default: return f(float{});
+  }
+}
+
+struct Addresses {
+  const std::byte* a = nullptr;
+  const std::byte* b = nullptr;
+  std::byte* c = nullptr;
+};
+
+void run_product(const Problem& p, const Part& part, const Addresses& at, std::byte* scratch) {
+  const auto size = static_cast<std::int64_t>(size_of(p.dtype));
+  const std::byte* a = at.a + part.row * p.a.row * size;
+  const std::byte* b = at.b + part.column * p.b.col * size;
+  std::byte* c = at.c + (part.row * p.n + part.column) * size;
+  if (p.onednn) return dnnl::run_matmul(matrix_of(p, part.rows, part.columns), a, b, c, scratch);
+  with_computed_type(p.dtype, [&]<class T>(T) {
+    product<T>(part.rows, part.columns, p.k, {reinterpret_cast<const T*>(a), p.a.row, p.a.col}, {reinterpret_cast<const T*>(b), p.b.row, p.b.col},
+               {reinterpret_cast<T*>(c), p.n, 1});
+  });
+}
+
+void run_part(const Problem& p, const Part& part, const Addresses& at, std::byte* scratch) {
+  if (part.products == 0 || part.rows == 0 || part.columns == 0) return;
+  const auto size = static_cast<std::int64_t>(size_of(p.dtype));
+  std::int64_t index = 0;
+  walk<3>(p.batch, {p.a.batch, p.b.batch, p.c_batch}, [&](std::int64_t a, std::int64_t b, std::int64_t c) {
+    if (index >= part.first && index < part.first + part.products)
+      run_product(p, part, {at.a + a * size, at.b + b * size, at.c + c * size}, scratch);
+    ++index;
+  });
+}
+
+}  // namespace
+
+std::size_t matmul_workspace(const Desc& a, const Desc& b, const Desc& out) {
+  if (out.count() == 0) return 0;
+  const Problem p = problem_of(a, b, out);
+  return copies_bytes(p) + scratch_bytes(p, parts_of(p));
+}
+
+void matmul(const View& a, const View& b, const View& out, std::span<std::byte> bytes) {
+  if (out.count() == 0) return;
+  const Problem p = problem_of(*a.desc, *b.desc, *out.desc);
+  // The number of threads may have been raised since the workspace was measured.
+  int parts = parts_of(p);
+  while (parts > 1 && copies_bytes(p) + scratch_bytes(p, parts) > bytes.size()) --parts;
+
+  Workspace workspace(bytes);
+  Addresses at;
+  at.a = dense_operand(p.a, a.data, p.dtype, workspace);
+  at.b = dense_operand(p.b, b.data, p.dtype, workspace);
+  const Desc result = Desc::dense(p.dtype, out.shape());
+  at.c = p.rounded ? workspace.take(result.bytes()) : out.data;
+  for (int i = 0; i < parts; ++i) {
+    Workspace scratch = workspace;
+    run_part(p, part_of(p, parts, i), at, take_scratch(p, parts, scratch, i));
+  }
+  if (p.rounded) convert({&result, at.c}, out);
+}
+
+}  // namespace regrow::kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where swapped-out bytes wait outside the arenas: copies in host memory, by storage id. Not thread-safe: the channel's worker.
 //
-// The copies of small storages are recycled, large ones go back to the system as soon as they are given up.
+// Large copies go back to the system as soon as they are given up.
 #pragma once
 
 #include <cstddef>

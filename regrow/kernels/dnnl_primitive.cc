@@ -79,33 +79,59 @@ Cache& thread_cache() {
 
 const char* text_of(dnnl_status_t status) {
   switch (status) {
-    case dnnl_out_of_memory: return "out of memory";
-    case dnnl_invalid_arguments: return "invalid arguments";
-    case dnnl_unimplemented: return "not implemented";
-    case dnnl_runtime_error: return "runtime error";
-    default: return "unknown error";
+    case dnnl_out_of_memory:
+      return "out of memory";
+    case dnnl_invalid_arguments:
+      return "invalid arguments";
+    case dnnl_unimplemented:
+      return "not implemented";
+    case dnnl_runtime_error:
+      return "runtime error";
+    default:
+      return "unknown error";
   }
 }
 
 dnnl_query_t query_of(int argument) {
   switch (argument) {
-    case DNNL_ARG_SRC: return dnnl_query_src_md;
-    case DNNL_ARG_DST: return dnnl_query_dst_md;
-    case DNNL_ARG_WEIGHTS: return dnnl_query_weights_md;
-    case DNNL_ARG_DIFF_SRC: return dnnl_query_diff_src_md;
-    case DNNL_ARG_DIFF_DST: return dnnl_query_diff_dst_md;
-    default: return dnnl_query_diff_weights_md;
+    case DNNL_ARG_SRC:
+      return dnnl_query_src_md;
+    case DNNL_ARG_DST:
+      return dnnl_query_dst_md;
+    case DNNL_ARG_WEIGHTS:
+      return dnnl_query_weights_md;
+    case DNNL_ARG_DIFF_SRC:
+      return dnnl_query_diff_src_md;
+    case DNNL_ARG_DIFF_DST:
+      return dnnl_query_diff_dst_md;
+    default:
+      return dnnl_query_diff_weights_md;
   }
 }
 
-// The first implementation that is allowed, in oneDNN's order of preference; null if there is none.
-dnnl_primitive_desc_t choose(const_dnnl_op_desc_t what, std::span<const std::string_view> allowed, const_dnnl_primitive_desc_t hint) {
+using OwnedAttr = std::unique_ptr<dnnl_primitive_attr, dnnl_status_t (*)(dnnl_primitive_attr_t)>;
+
+OwnedAttr scratch_is_ours() {
   dnnl_primitive_attr_t attr = nullptr;
   check(dnnl_primitive_attr_create(&attr), "making attributes");
-  std::unique_ptr<dnnl_primitive_attr, dnnl_status_t (*)(dnnl_primitive_attr_t)> owned(attr, dnnl_primitive_attr_destroy);
+  OwnedAttr owned(attr, dnnl_primitive_attr_destroy);
   check(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "asking for a scratchpad");
+  return owned;
+}
+
+dnnl_primitive_desc_t reorder_desc(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to) {
+  dnnl_primitive_desc_t desc = nullptr;
+  check(dnnl_reorder_primitive_desc_create(&desc, &from, cpu_engine(), &to, cpu_engine(), scratch_is_ours().get()),
+        "describing a reorder");
+  return desc;
+}
+
+// The first implementation that is allowed, in oneDNN's order of preference; null if there is none.
+dnnl_primitive_desc_t choose(const_dnnl_op_desc_t what, std::span<const std::string_view> allowed,
+                             const_dnnl_primitive_desc_t hint) {
+  const OwnedAttr attr = scratch_is_ours();
   dnnl_primitive_desc_iterator_t iterator = nullptr;
-  if (dnnl_primitive_desc_iterator_create(&iterator, what, attr, cpu_engine(), hint) != dnnl_success) return nullptr;
+  if (dnnl_primitive_desc_iterator_create(&iterator, what, attr.get(), cpu_engine(), hint) != dnnl_success) return nullptr;
   std::unique_ptr<dnnl_primitive_desc_iterator, dnnl_status_t (*)(dnnl_primitive_desc_iterator_t)> walked(
       iterator, dnnl_primitive_desc_iterator_destroy);
   do {
@@ -113,10 +139,15 @@ dnnl_primitive_desc_t choose(const_dnnl_op_desc_t what, std::span<const std::str
     if (!desc) return nullptr;
     const char* name = "";
     dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
-    if (std::ranges::any_of(allowed, [&](std::string_view prefix) { return std::string_view(name).starts_with(prefix); })) return desc;
+    if (std::ranges::any_of(allowed, [&](std::string_view prefix) { return std::string_view(name).starts_with(prefix); }))
+      return desc;
     dnnl_primitive_desc_destroy(desc);
   } while (dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
   return nullptr;
+}
+
+std::size_t scratch_of(const_dnnl_primitive_desc_t desc) {
+  return dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0));
 }
 
 }  // namespace
@@ -127,9 +158,12 @@ void check(dnnl_status_t status, const char* what) {
 
 dnnl_data_type_t type_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return dnnl_f32;
-    case DType::bf16: return dnnl_bf16;
-    default: fail("oneDNN is not used for {}", name_of(dtype));
+    case DType::f32:
+      return dnnl_f32;
+    case DType::bf16:
+      return dnnl_bf16;
+    default:
+      fail("oneDNN is not used for {}", name_of(dtype));
   }
 }
 
@@ -138,7 +172,8 @@ dnnl_memory_desc_t strided(DType dtype, std::span<const std::int64_t> shape, std
   std::ranges::copy(shape, dims);
   std::ranges::copy(strides, steps);
   dnnl_memory_desc_t desc;
-  check(dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(shape.size()), dims, type_of(dtype), steps), "describing a tensor");
+  check(dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(shape.size()), dims, type_of(dtype), steps),
+        "describing a tensor");
   return desc;
 }
 
@@ -161,9 +196,11 @@ SingleThread::~SingleThread() {
 
 Primitive::Primitive(const_dnnl_op_desc_t what, std::span<const std::string_view> allowed, const_dnnl_primitive_desc_t hint)
     : desc_(choose(what, allowed, hint)) {
-  if (!desc_) return;
-  scratch_bytes_ = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(desc_, dnnl_query_scratchpad_md, 0));
+  if (desc_) scratch_bytes_ = scratch_of(desc_);
 }
+
+Primitive::Primitive(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to)
+    : desc_(reorder_desc(from, to)), scratch_bytes_(scratch_of(desc_)) {}
 
 Primitive::~Primitive() {
   for (std::size_t i = 0; i < count_; ++i) dnnl_memory_destroy(memories_[i]);
@@ -187,7 +224,8 @@ void Primitive::run(std::span<const Argument> arguments, void* scratch) {
     check(dnnl_primitive_create(&primitive_, desc_), "making a primitive");
     for (const Argument& argument : arguments) {
       ids_[count_] = argument.id;
-      check(dnnl_memory_create(&memories_[count_++], &layout(argument.id), cpu_engine(), DNNL_MEMORY_NONE), "making a memory object");
+      check(dnnl_memory_create(&memories_[count_++], &layout(argument.id), cpu_engine(), DNNL_MEMORY_NONE),
+            "making a memory object");
     }
     ids_[count_] = DNNL_ARG_SCRATCHPAD;
     check(dnnl_memory_create(&memories_[count_++], dnnl_primitive_desc_query_md(desc_, dnnl_query_scratchpad_md, 0), cpu_engine(),

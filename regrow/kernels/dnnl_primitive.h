@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN as this engine uses it: one OpenMP thread a call (threads are ours), scratchpads in the operation's workspace, and for each
-// thread a bounded cache of prepared primitives. Any thread; nothing here is shared between threads but oneDNN's own engine.
+// oneDNN as this engine uses it: one OpenMP thread a call (threads are ours), scratchpads in the operation's workspace, for each
+// thread a bounded cache of prepared primitives. Any thread. Nothing here is shared between threads but oneDNN's own engine.
 //
 // Making a primitive takes 100-200 us, finding a prepared one less than 0.1. Running one costs 0.4 us, in which oneDNN itself
-// takes a handful of blocks of at most 64 bytes from the heap (its table of arguments) and gives them back; nothing else allocates.
+// takes a handful of blocks of at most 64 bytes from the heap (its table of arguments) and gives them back; nothing else
+// allocates.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.h>
@@ -39,6 +40,8 @@ class Primitive {
   // `what` is an operation descriptor of oneDNN; empty() afterwards if oneDNN has no implementation whose name begins with one of
   // `allowed`. Forward hints are for backward passes.
   Primitive(const_dnnl_op_desc_t what, std::span<const std::string_view> allowed, const_dnnl_primitive_desc_t hint = nullptr);
+  // From one layout to another; arguments DNNL_ARG_FROM and DNNL_ARG_TO.
+  Primitive(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
   Primitive(Primitive&&) = delete;
   ~Primitive();
 

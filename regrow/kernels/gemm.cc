@@ -19,7 +19,8 @@ constexpr std::int64_t depth = 256;  // of a panel of B: 256 x 32 floats are 32 
 
 // C[R, 2 vectors] (+)= A[R, k] * panel[k, 2 vectors].
 template <int R, class T>
-HWY_ATTR void block(std::int64_t k, Matrix<const T> a, const T* panel, std::int64_t panel_row, T* c, std::int64_t c_row, bool accumulate) {
+HWY_ATTR void block(std::int64_t k, Matrix<const T> a, const T* panel, std::int64_t panel_row, T* c, std::int64_t c_row,
+                    bool accumulate) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   using V = hn::Vec<decltype(d)>;
@@ -46,8 +47,8 @@ HWY_ATTR void block(std::int64_t k, Matrix<const T> a, const T* panel, std::int6
 
 // Down the rows of one panel, as many at a time as there are registers.
 template <class T>
-HWY_ATTR void column_of_blocks(std::int64_t m, std::int64_t k, Matrix<const T> a, const T* panel, std::int64_t panel_row, T* c, std::int64_t c_row,
-                      bool accumulate) {
+HWY_ATTR void column_of_blocks(std::int64_t m, std::int64_t k, Matrix<const T> a, const T* panel, std::int64_t panel_row, T* c,
+                               std::int64_t c_row, bool accumulate) {
   auto rows = [&]<int R>() HWY_ATTR {
     block<R, T>(k, a, panel, panel_row, c, c_row, accumulate);
     a.data += R * a.row, c += R * c_row, m -= R;
@@ -73,8 +74,8 @@ HWY_ATTR void pack(std::int64_t k, std::int64_t width, std::int64_t lanes2, Matr
 
 // The edge of C, or a C whose columns do not lie together: by way of a dense block on the stack.
 template <class T>
-HWY_ATTR void scattered(std::int64_t m, std::int64_t width, std::int64_t lanes2, std::int64_t k, Matrix<const T> a, const T* panel,
-                        Matrix<T> c, bool accumulate) {
+HWY_ATTR void scattered(std::int64_t m, std::int64_t width, std::int64_t lanes2, std::int64_t k, Matrix<const T> a,
+                        const T* panel, Matrix<T> c, bool accumulate) {
   HWY_ALIGN T edge[max_rows * 2 * hn::MaxLanes(hn::ScalableTag<T>())];
   for (std::int64_t i = 0; i < m; i += max_rows) {
     const std::int64_t rows = std::min<std::int64_t>(max_rows, m - i);
@@ -88,7 +89,8 @@ HWY_ATTR void scattered(std::int64_t m, std::int64_t width, std::int64_t lanes2,
 }
 
 template <class T>
-HWY_ATTR void gemm_of(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool accumulate) {
+HWY_ATTR void gemm_of(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c,
+                      bool accumulate) {
   const auto lanes2 = static_cast<std::int64_t>(2 * hn::Lanes(hn::ScalableTag<T>()));
   HWY_ALIGN T panel[depth * 2 * hn::MaxLanes(hn::ScalableTag<T>())];
   const bool reread = m > 2 * max_rows;  // a panel that is read often pays for being packed
@@ -113,10 +115,12 @@ HWY_ATTR void gemm_of(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<con
   }
 }
 
-void gemm_f32(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
+void gemm_f32(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c,
+              bool accumulate) {
   gemm_of<float>(m, n, k, a, b, c, accumulate);
 }
-void gemm_f64(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
+void gemm_f64(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c,
+              bool accumulate) {
   gemm_of<double>(m, n, k, a, b, c, accumulate);
 }
 
@@ -129,10 +133,12 @@ namespace regrow::kernels {
 HWY_EXPORT(gemm_f32);
 HWY_EXPORT(gemm_f64);
 
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool accumulate) {
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c,
+          bool accumulate) {
   HWY_DYNAMIC_DISPATCH(gemm_f32)(m, n, k, a, b, c, accumulate);
 }
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool accumulate) {
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c,
+          bool accumulate) {
   HWY_DYNAMIC_DISPATCH(gemm_f64)(m, n, k, a, b, c, accumulate);
 }
 

@@ -7,20 +7,22 @@
 #include "regrow/kernels/convert.h"
 #include "regrow/kernels/dnnl_matmul.h"
 #include "regrow/kernels/gemm.h"
+#include "regrow/kernels/parts.h"
 #include "regrow/kernels/workspace.h"
 #include "regrow/tensor/walk.h"
 
 namespace regrow::kernels {
 namespace {
 
-// Below this many multiply-adds the engine's own product beats the 0.4 us that oneDNN needs to begin, and threads are not worth waking.
+// Below this many multiply-adds the engine's own product beats the 0.4 us that oneDNN needs to begin, and threads are not worth
+// waking.
 constexpr std::int64_t tiny = 2048;
-constexpr std::int64_t least_per_part = 1 << 17;
+constexpr double least_per_part = 1 << 17;
 
 // One operand of the batch of products, where the product reads it.
 struct Operand {
-  Desc desc;           // of the original, with both matrix axes
-  Strides batch;       // strides of the batch axes, 0 where it repeats
+  Desc desc;      // of the original, with both matrix axes
+  Strides batch;  // strides of the batch axes, 0 where it repeats
   std::int64_t row = 0, col = 0;
   bool copied = false;  // into the workspace, dense, as the type that is computed in
 };
@@ -30,8 +32,8 @@ struct Problem {
   std::int64_t m = 0, n = 0, k = 0;
   Shape batch;
   Operand a, b;
-  Strides c_batch;           // of the result, which is dense
-  bool rounded = false;      // the result is computed in another type than it is stored in
+  Strides c_batch;       // of the result, which is dense
+  bool rounded = false;  // the result is computed in another type than it is stored in
   bool onednn = false;
   std::int64_t macs() const { return element_count(batch) * m * n * k; }
 };
@@ -79,11 +81,14 @@ void merge_batch(Problem& p) {
     if (p.batch[i] == 1) drop(i);
   for (std::size_t i = p.batch.size(); i-- > 1;) {
     const std::int64_t inner = p.batch[i];
-    if (p.a.batch[i - 1] != p.a.batch[i] * inner || p.b.batch[i - 1] != p.b.batch[i] * inner || p.c_batch[i - 1] != p.c_batch[i] * inner) continue;
+    if (p.a.batch[i - 1] != p.a.batch[i] * inner || p.b.batch[i - 1] != p.b.batch[i] * inner ||
+        p.c_batch[i - 1] != p.c_batch[i] * inner)
+      continue;
     p.batch[i] *= p.batch[i - 1];
     drop(i - 1);
   }
-  if (!p.batch.empty() && p.b.batch.back() == 0 && p.a.col == 1 && p.a.batch.back() == p.m * p.a.row && p.c_batch.back() == p.m * p.n) {
+  if (!p.batch.empty() && p.b.batch.back() == 0 && p.a.col == 1 && p.a.batch.back() == p.m * p.a.row &&
+      p.c_batch.back() == p.m * p.n) {
     p.m *= p.batch.back();
     drop(p.batch.size() - 1);
   }
@@ -93,14 +98,24 @@ DType computed_in(DType stored) {
   if (stored == DType::f16) return DType::f32;
   if (stored == DType::bf16) {
     // Whether oneDNN has bf16 here does not depend on the sizes.
-    static const bool available = dnnl::plan_matmul({.dtype = DType::bf16, .m = 32, .n = 32, .k = 32, .a_row = 32, .b_row = 32, .c_row = 32}).available;
+    static const bool available =
+        dnnl::plan_matmul({.dtype = DType::bf16, .m = 32, .n = 32, .k = 32, .a_row = 32, .b_row = 32, .c_row = 32}).available;
     return available ? DType::bf16 : DType::f32;
   }
   return stored;
 }
 
 dnnl::MatmulProblem matrix_of(const Problem& p, std::int64_t m, std::int64_t n) {
-  return {.dtype = p.dtype, .batch = 1, .m = m, .n = n, .k = p.k, .a_row = p.a.row, .a_col = p.a.col, .b_row = p.b.row, .b_col = p.b.col, .c_row = p.n};
+  return {.dtype = p.dtype,
+          .batch = 1,
+          .m = m,
+          .n = n,
+          .k = p.k,
+          .a_row = p.a.row,
+          .a_col = p.a.col,
+          .b_row = p.b.row,
+          .b_col = p.b.col,
+          .c_row = p.n};
 }
 
 Problem problem_of(const Desc& a, const Desc& b, const Desc& out) {
@@ -118,7 +133,8 @@ Problem problem_of(const Desc& a, const Desc& b, const Desc& out) {
   for (std::int64_t& stride : p.c_batch) stride *= p.m * p.n;
 
   const bool vector_times_matrix = p.m == 1 && element_count(p.batch) == 1 && p.dtype == DType::f32;
-  const bool may_use_onednn = p.k > 0 && (p.dtype == DType::bf16 || (p.dtype == DType::f32 && p.macs() > tiny && !vector_times_matrix));
+  const bool may_use_onednn =
+      p.k > 0 && (p.dtype == DType::bf16 || (p.dtype == DType::f32 && p.macs() > tiny && !vector_times_matrix));
   for (Operand* x : {&p.a, &p.b}) {
     x->copied = x->desc.dtype != p.dtype;
     const std::int64_t rows = x == &p.a ? p.m : p.k, columns = x == &p.a ? p.k : p.n;
@@ -137,13 +153,6 @@ struct Part {
   std::int64_t column = 0, columns = 0;
 };
 
-// `index` of `parts` pieces of [0, count), cut at multiples of `step`.
-std::int64_t cut(std::int64_t count, int parts, int index, std::int64_t step) {
-  if (index == parts) return count;
-  const std::int64_t steps = (count + step - 1) / step;
-  return std::min(count, steps * index / parts * step);
-}
-
 Part part_of(const Problem& p, int parts, int index) {
   const std::int64_t products = element_count(p.batch);
   Part part{0, products, 0, p.m, 0, p.n};
@@ -157,9 +166,7 @@ Part part_of(const Problem& p, int parts, int index) {
   return part;
 }
 
-int parts_of(const Problem& p) {
-  return static_cast<int>(std::clamp<std::int64_t>(p.macs() / least_per_part, 1, 1));
-}
+int parts_of(const Problem& p) { return parts_for(static_cast<double>(p.macs()), least_per_part); }
 
 std::size_t scratch_of(const Problem& p, const Part& part) {
   if (!p.onednn || part.products == 0 || part.rows == 0 || part.columns == 0) return 0;
@@ -222,16 +229,26 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, 
 template <class F>
 void with_computed_type(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::i8: return f(std::int8_t{});
-    case DType::i16: return f(std::int16_t{});
-    case DType::i32: return f(std::int32_t{});
-    case DType::i64: return f(std::int64_t{});
-    case DType::u8: return f(std::uint8_t{});
-    case DType::u16: return f(std::uint16_t{});
-    case DType::u32: return f(std::uint32_t{});
-    case DType::u64: return f(std::uint64_t{});
-    case DType::f64: return f(double{});
-    default: return f(float{});
+    case DType::i8:
+      return f(std::int8_t{});
+    case DType::i16:
+      return f(std::int16_t{});
+    case DType::i32:
+      return f(std::int32_t{});
+    case DType::i64:
+      return f(std::int64_t{});
+    case DType::u8:
+      return f(std::uint8_t{});
+    case DType::u16:
+      return f(std::uint16_t{});
+    case DType::u32:
+      return f(std::uint32_t{});
+    case DType::u64:
+      return f(std::uint64_t{});
+    case DType::f64:
+      return f(double{});
+    default:
+      return f(float{});
   }
 }
 
@@ -248,8 +265,8 @@ void run_product(const Problem& p, const Part& part, const Addresses& at, std::b
   std::byte* c = at.c + (part.row * p.n + part.column) * size;
   if (p.onednn) return dnnl::run_matmul(matrix_of(p, part.rows, part.columns), a, b, c, scratch);
   with_computed_type(p.dtype, [&]<class T>(T) {
-    product<T>(part.rows, part.columns, p.k, {reinterpret_cast<const T*>(a), p.a.row, p.a.col}, {reinterpret_cast<const T*>(b), p.b.row, p.b.col},
-               {reinterpret_cast<T*>(c), p.n, 1});
+    product<T>(part.rows, part.columns, p.k, {reinterpret_cast<const T*>(a), p.a.row, p.a.col},
+               {reinterpret_cast<const T*>(b), p.b.row, p.b.col}, {reinterpret_cast<T*>(c), p.n, 1});
   });
 }
 
@@ -285,10 +302,10 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   at.b = dense_operand(p.b, b.data, p.dtype, workspace);
   const Desc result = Desc::dense(p.dtype, out.shape());
   at.c = p.rounded ? workspace.take(result.bytes()) : out.data;
-  for (int i = 0; i < parts; ++i) {
+  for_parts(parts, [&](int index) {
     Workspace scratch = workspace;
-    run_part(p, part_of(p, parts, i), at, take_scratch(p, parts, scratch, i));
-  }
+    run_part(p, part_of(p, parts, index), at, take_scratch(p, parts, scratch, index));
+  });
   if (p.rounded) convert({&result, at.c}, out);
 }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work cut into parts whose number follows from the work and the number of kernel threads alone, never from which threads happen
+// to be free, so that kernels whose bits depend on the cut give the same bits every time. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace regrow::kernels {
+
+// One part for each `least` units of work, up to the number of kernel threads.
+inline int parts_for(double work, double least) { return static_cast<int>(std::clamp(work / least, 1.0, 1.0)); }
+
+// Where part `index` of `parts` begins in [0, count), at a multiple of `step`; part `parts` begins at count.
+constexpr std::int64_t cut(std::int64_t count, int parts, int index, std::int64_t step = 1) {
+  if (index == parts) return count;
+  const std::int64_t steps = (count + step - 1) / step;
+  return std::min(count, steps * index / parts * step);
+}
+
+// body(index) for every part, on several threads.
+template <class Body>
+void for_parts(int parts, Body&& body) {
+  for (int i = 0; i < parts; ++i) body(i);
+}
+
+}  // namespace regrow::kernels

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
 
 namespace regrow::kernels {
@@ -35,9 +36,12 @@ void transpose(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_
     }
 }
 
+}  // namespace
+
 // The last one or two axes at once, the others by walking.
 template <class Unit>
-void copy_units(const CopyPlan& plan, const Unit* from, Unit* to) {
+void run_copy(const CopyPlan& plan, const Unit* from, Unit* to) {
+  if (plan.shape.size() == 1) return copy_row(from, plan.from[0], to, plan.to[0], plan.shape[0]);
   Shape outer = plan.shape;
   Strides from_outer = plan.from, to_outer = plan.to;
   const auto drop_last = [&] {
@@ -60,12 +64,10 @@ void copy_units(const CopyPlan& plan, const Unit* from, Unit* to) {
   walk<2>(outer, {from_outer, to_outer}, [&](std::int64_t a, std::int64_t b) { copy_row(from + a, from_step, to + b, to_step, n); });
 }
 
-template <class Unit>
-void copy_as(const CopyPlan& plan, const View& from, const View& to) {
-  copy_units(plan, from.as<const Unit>(), to.as<Unit>());
-}
-
-}  // namespace
+template void run_copy(const CopyPlan&, const std::uint8_t*, std::uint8_t*);
+template void run_copy(const CopyPlan&, const std::uint16_t*, std::uint16_t*);
+template void run_copy(const CopyPlan&, const std::uint32_t*, std::uint32_t*);
+template void run_copy(const CopyPlan&, const std::uint64_t*, std::uint64_t*);
 
 CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to) {
   Dims order;
@@ -93,12 +95,7 @@ CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to) {
 void copy(const View& from, const View& to) {
   if (from.count() == 0) return;
   const CopyPlan plan = plan_copy(from.shape(), from.strides(), to.strides());
-  switch (size_of(from.dtype())) {
-    case 1: return copy_as<std::uint8_t>(plan, from, to);
-    case 2: return copy_as<std::uint16_t>(plan, from, to);
-    case 4: return copy_as<std::uint32_t>(plan, from, to);
-    default: return copy_as<std::uint64_t>(plan, from, to);
-  }
+  visit_unit(from.dtype(), [&]<class Unit>(Type<Unit>) { run_copy(plan, from.as<const Unit>(), to.as<Unit>()); });
 }
 
 }  // namespace regrow::kernels

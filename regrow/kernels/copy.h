@@ -16,5 +16,8 @@ struct CopyPlan {
   Strides from, to;
 };
 CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to);
+// For Unit std::uint8_t, 16, 32 and 64; no axis may be empty.
+template <class Unit>
+void run_copy(const CopyPlan& plan, const Unit* from, Unit* to);
 
 }  // namespace regrow::kernels

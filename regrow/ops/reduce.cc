@@ -41,6 +41,13 @@ void infer_reduction(const InferCall& call) {
   }
 }
 
+void infer_reduction_of_something(const InferCall& call) {
+  infer_reduction(call);
+  const Dims axes = reduced_axes(call[0], call.attrs);
+  require(call.out[0].count() == 0 || reduced_count(call[0], axes) != 0, "nothing to reduce in {} over the axes {}",
+          to_string(call[0].shape), to_string(axes));
+}
+
 void widened_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out) {
   const DType natural = is_floating(in[0]) ? in[0] : is_signed(in[0]) || in[0] == DType::boolean ? DType::i64 : DType::u64;
   out[0] = attrs.has("dtype") ? attrs.get<DType>("dtype") : natural;
@@ -55,5 +62,13 @@ Var with_kept_axes(Gradient& g, Var reduced) {
 }
 
 Var spread(Gradient& g, Var reduced) { return op<"broadcast_to">({with_kept_axes(g, reduced)}, {{"shape", g.in_desc(0).shape}}); }
+
+void extreme_gradient(Gradient& g) {
+  const DType dtype = g.in_desc(0).dtype;
+  const Var chosen = op<"equal">(g.in(0), with_kept_axes(g, g.out()));
+  const Var ties = op<"sum">({chosen}, {{"axis", g.attrs().value("axis")}, {"keepdims", true}});
+  const Var share = with_kept_axes(g, g.grad()) / op<"cast">({ties}, {{"dtype", dtype}});
+  g.set(0, op<"where">(chosen, share, g.recorder().constant(0, dtype, g.grad())));
+}
 
 }  // namespace regrow

@@ -20,6 +20,8 @@ Shape shape_keeping_axes(const Shape& shape, const Dims& axes);
 
 // Shape, and dense strides in the axis order of the input: the result of a channels-last tensor stays channels-last.
 void infer_reduction(const InferCall& call);
+// The same where a result of no elements has no value. Throws Error "max: nothing to reduce in (0, 3) over the axes (0,)".
+void infer_reduction_of_something(const InferCall& call);
 
 // `dtypes` of sums and products: attribute `dtype` if given, otherwise i64 or u64 for integers and bool, the type itself for the rest.
 void widened_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
@@ -28,5 +30,7 @@ void widened_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DTyp
 Var with_kept_axes(Gradient& g, Var reduced);
 // The gradient of the result, repeated to the shape of the input.
 Var spread(Gradient& g, Var reduced);
+// Of max and min: shared equally among the elements that equal the result.
+void extreme_gradient(Gradient& g);
 
 }  // namespace regrow

@@ -3,19 +3,10 @@
 
 #include <utility>
 
+#include "regrow/tensor/visit.h"
+
 namespace regrow {
 namespace {
-
-template <class T>
-Shape sizes_in(const View& value) {
-  Shape shape;
-  for (std::int64_t i = 0; i < value.shape()[0]; ++i) {
-    const T size = value.as<T>()[i * value.strides()[0]];
-    require(std::in_range<std::int64_t>(size), "{} is too large for a size", size);
-    shape.push_back(static_cast<std::int64_t>(size));
-  }
-  return shape;
-}
 
 // False if the product does not fit.
 bool count_fits(const Shape& shape, std::int64_t& count) {
@@ -67,20 +58,25 @@ Strides strides_broadcast_to(const Desc& x, const Shape& to) {
 }
 
 Shape shape_from_value(const View& value) {
-  require(value.shape().size() == 1, "a shape is a vector, not {}", to_string(*value.desc));
-  switch (value.dtype()) {
-    case DType::i8: return sizes_in<std::int8_t>(value);
-    case DType::i16: return sizes_in<std::int16_t>(value);
-    case DType::i32: return sizes_in<std::int32_t>(value);
-    case DType::i64: return sizes_in<std::int64_t>(value);
-    case DType::u8: return sizes_in<std::uint8_t>(value);
-    case DType::u16: return sizes_in<std::uint16_t>(value);
-    case DType::u32: return sizes_in<std::uint32_t>(value);
-    case DType::u64: return sizes_in<std::uint64_t>(value);
-    default: fail("a shape is of integers, not {}", name_of(value.dtype()));
-  }
+  require(value.shape().size() == 1 && is_integer(value.dtype()), "a shape is a vector of integers, not {}", to_string(*value.desc));
+  Shape shape;
+  visit_type(value.dtype(), [&]<class T>(Type<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      for (std::int64_t i = 0; i < value.shape()[0]; ++i) {
+        const T size = value.as<T>()[i * value.strides()[0]];
+        require(std::in_range<std::int64_t>(size), "{} is too large for a size", size);
+        shape.push_back(static_cast<std::int64_t>(size));
+      }
+    }
+  });
+  return shape;
 }
 
 void keep_dtype(std::span<const DType> in, const Attrs&, std::span<DType> out) { out[0] = in[0]; }
+
+void common_dtype(std::span<const DType> in, const Attrs&, std::span<DType> out) {
+  for (DType dtype : in) require(dtype == in[0], "the element types differ: {} and {}", name_of(in[0]), name_of(dtype));
+  out[0] = in[0];
+}
 
 }  // namespace regrow

@@ -2,6 +2,8 @@
 // Shapes that a user asks for, checked: what reshape and its kin share. Any thread.
 #pragma once
 
+#include <fmt/format.h>
+
 #include "regrow/ops/op.h"
 
 namespace regrow {
@@ -21,5 +23,17 @@ Shape shape_from_value(const View& value);
 
 // `dtypes` of operators that only move elements: the type of the first input.
 void keep_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
+// `dtypes` of operators whose inputs all have one type, which is the output's. Throws Error "the element types differ: f32 and i64".
+void common_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
+
+// Runs `body`; the text of an Error gets "name: " in front. For errors that depend on values, which inference does not see.
+template <class Body>
+auto with_name(std::string_view name, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", name, error.message()), Site{});
+  }
+}
 
 }  // namespace regrow

@@ -47,9 +47,9 @@ struct ApplySpec {
   bool fallible = false;     // it may fail because of values: never in place
   bool state = false;        // an update: its outputs become sources, other readers of what it replaces are cut first
   bool measure = false;      // output sizes are found by a first pass: `measure` precedes `run`
-  std::span<const Slot> inputs;
-  std::span<const OutputSpec> outputs;
-  std::span<const Slot> deletes;  // slots that die with this operation, inputs of it or not
+  std::span<const Slot> inputs = {};
+  std::span<const OutputSpec> outputs = {};
+  std::span<const Slot> deletes = {};  // slots that die with this operation, inputs of it or not
   std::size_t workspace = 0;
 };
 
@@ -85,8 +85,8 @@ struct Action {
   PageAction page{};
   Payload payload = 0;
   Operand operand{};
-  std::span<const Operand> inputs;   // of the operation, in its order; valid until the next call of next()
-  std::span<const Operand> outputs;
+  std::span<const Operand> inputs = {};   // of the operation, in its order; valid until the next call of next()
+  std::span<const Operand> outputs = {};
   Place workspace{};
   std::size_t required = 0;  // refuse: the floor of the command: pinned + its inputs, outputs, workspace
   std::size_t smallest = 0;  // refuse: a budget that is known to suffice
@@ -95,7 +95,7 @@ struct Action {
 struct Completion {
   ErrorId error = 0;                    // run, measure, fill: it failed (outputs are poisoned); refuse: the error to hand out
   double seconds = 0;                   // run: how long it took
-  std::span<const std::size_t> sizes;   // measure: bytes of each output
+  std::span<const std::size_t> sizes = {};   // measure: bytes of each output
 };
 
 enum class Residency : std::uint8_t { resident, dropped, swapped, poisoned };
@@ -117,8 +117,17 @@ struct Counters {
   std::size_t live = 0, ghosts = 0, recipes = 0;  // now
 };
 
+// A materialization plan, as computed before it began.
+struct PlanInfo {
+  std::uint32_t operations = 0;  // that it ran again
+  std::uint32_t reads = 0;       // swapped storages that it brought back
+  std::size_t peak_bytes = 0;    // most of live + workspace on the device while it ran
+};
+
 class Machine {
  public:
+  struct State;  // of the implementation
+
   explicit Machine(const Config& config = {});
   ~Machine();
   Machine(const Machine&) = delete;
@@ -138,7 +147,9 @@ class Machine {
   void swap_in(Slot slot);
   void export_storage(Slot slot);        // resident already; pinned until as many unexports
   void unexport(StorageId storage);
-  void set_budget(std::uint8_t device, std::size_t bytes);  // 0: none. Refuses if what is pinned does not fit; the old one stays.
+  // 0: none. Refuses if what is charged does not fit; the old one stays. A higher one may be made use of at once: the shell raises
+  // the arena's limit before this command, and lowers it after.
+  void set_budget(std::uint8_t device, std::size_t bytes);
   void set_recording(bool on) noexcept;  // whether recipes are kept from here on
   void reset_peak(std::uint8_t device) noexcept;
 
@@ -155,11 +166,11 @@ class Machine {
   ErrorId refused() const noexcept;                   // of the last fetch, swap_in or set_budget; 0: it succeeded
   Usage usage(std::uint8_t device) const noexcept;
   const Counters& counters() const noexcept;
+  PlanInfo last_plan(std::uint8_t device) const noexcept;  // the last one that ran to its end
   // Checks every invariant by full traversal (tests only: linear). Throws std::logic_error that names what is broken.
   void check() const;
 
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 

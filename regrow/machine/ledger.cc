@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/machine/ledger.h"
+
+namespace regrow::machine {
+
+void Ledger::set_limit(std::uint8_t device, std::size_t bytes) noexcept {
+  devices_[device]->limit = bytes;
+  devices_[device]->placement.set_limit(bytes);
+  bounded_ = std::any_of(devices_.begin(), devices_.end(), [](const auto& each) { return each->limit > 0; });
+  ++relief_;
+}
+
+bool Ledger::fits(std::uint8_t device, const std::vector<std::size_t>& sizes) const {
+  if (sizes.empty()) return true;
+  const Placement& placement = devices_[device]->placement;
+  return sizes.size() == 1 ? placement.fits(sizes.front()) : placement.fits(sizes);
+}
+
+Place Ledger::place(std::uint8_t device, std::size_t bytes, std::vector<PageAction>& pages) {
+  if (bytes == 0) return {};
+  Device& its = *devices_[device];
+  const Place place = its.placement.place(bytes, pages);
+  its.peak = std::max(its.peak, its.placement.occupied());
+  its.peak_committed = std::max(its.peak_committed, its.placement.committed());
+  return place;
+}
+
+void Ledger::release(std::uint8_t device, const Place& place) noexcept {
+  if (place.bytes == 0) return;
+  devices_[device]->placement.release(place);
+  ++relief_;
+}
+
+void Ledger::note_workspace(std::uint8_t device, std::size_t bytes) noexcept {
+  devices_[device]->workspace = std::max(devices_[device]->workspace, bytes);
+}
+
+void Ledger::reset_peak(std::uint8_t device) noexcept {
+  Device& its = *devices_[device];
+  its.peak = its.placement.occupied();
+  its.peak_committed = its.placement.committed();
+  its.workspace = 0;
+}
+
+Usage Ledger::usage(std::uint8_t device) const noexcept {
+  const Device& its = *devices_[device];
+  return {.budget_bytes = its.limit,
+          .live_bytes = its.placement.occupied(),
+          .committed_bytes = its.placement.committed(),
+          .peak_bytes = its.peak,
+          .peak_committed_bytes = its.peak_committed,
+          .workspace_bytes = its.workspace,
+          .largest_hole_bytes = its.placement.largest_hole(),
+          .swapped_bytes = its.swapped};
+}
+
+}  // namespace regrow::machine

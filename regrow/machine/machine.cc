@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face: commands are handed to the state, actions handed out one by one.
+#include "regrow/machine/machine.h"
+
+#include <stdexcept>
+
+#include "regrow/machine/state.h"
+
+namespace regrow::machine {
+
+const Action* Machine::State::next() {
+  for (;;) {
+    if (head < queue.size()) return &queue[head++];
+    queue.clear();
+    head = 0;
+    if (resume == nullptr) return nullptr;
+    const Stage stage = resume;
+    resume = nullptr;
+    (this->*stage)();
+  }
+}
+
+void Machine::State::answer(const Completion& completion) {
+  const Action::Kind kind = queue[head - 1].kind;
+  const StorageId storage = queue[head - 1].operand.storage;
+  switch (kind) {
+    case Action::Kind::fill: return filled(completion.error);
+    case Action::Kind::measure: return measured(completion);
+    case Action::Kind::run: return queue[head - 1].regrow ? regrown(completion) : finish_run(completion);
+    case Action::Kind::swap_out: return swapped_out(storage, completion.error);
+    case Action::Kind::swap_in: return swapped_in(storage);
+    case Action::Kind::refuse: return (this->*on_refused)(completion.error);
+    case Action::Kind::pages:
+    case Action::Kind::forget_swap:
+    case Action::Kind::released:
+    case Action::Kind::erased:
+    case Action::Kind::retired: return;
+  }
+}
+
+void Machine::State::begin() {
+  if (resume != nullptr || head < queue.size()) throw std::logic_error("machine: the command before is not finished");
+  queue.clear();
+  head = 0;
+  brought.clear();
+  brought_before = 0;
+  refusal = 0;
+  subject = none;
+  op.active = false;
+  for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
+    charged_before[device] = ledger.charged(device);
+    own_need[device] = {};
+    plan_peak[device] = plan_after[device] = 0;
+  }
+}
+
+Action& Machine::State::push(Action::Kind kind) {
+  Action& action = queue.emplace_back();
+  action.kind = kind;
+  return action;
+}
+
+void Machine::State::push_pages(std::uint8_t device) {
+  for (const PageAction& page : pages) {
+    Action& action = push(Action::Kind::pages);
+    action.device = device;
+    action.page = page;
+  }
+  pages.clear();
+}
+
+void Machine::State::note(Action::Kind kind, StorageId id, Why why) {
+  Action& action = push(kind);
+  action.why = why;
+  action.device = graph[id].device;
+  action.operand = operand_of(id);
+}
+
+void Machine::State::note_retired(Payload payload) { push(Action::Kind::retired).payload = payload; }
+
+Operand Machine::State::operand_of(StorageId id) const noexcept {
+  const Storage& storage = graph[id];
+  return {.storage = id, .device = storage.device, .foreign = storage.foreign, .place = storage.place};
+}
+
+Machine::Machine(const Config& config) : state_(std::make_unique<State>(config)) {
+  const std::uint8_t devices = state_->ledger.devices();
+  state_->own_need.resize(devices);
+  state_->plan_peak.resize(devices);
+  state_->plan_after.resize(devices);
+  state_->charged_before.resize(devices);
+  state_->last_plan.resize(devices);
+}
+Machine::~Machine() = default;
+
+void Machine::put(Slot slot, std::uint8_t device, std::size_t bytes) { state_->put(slot, device, bytes); }
+
+void Machine::put_foreign(Slot slot, std::uint8_t device, std::size_t bytes) {
+  state_->begin();
+  const StorageId id = state_->graph.add_storage(bytes, device);
+  state_->graph[id].foreign = true;
+  state_->graph[id].where = Where::memory;
+  state_->graph.bind(slot, id);
+  ++state_->counters.live;
+}
+
+void Machine::apply(const ApplySpec& spec) { state_->apply(spec); }
+
+void Machine::apply_failed(std::span<const Slot> outputs, std::span<const Slot> deletes, ErrorId error) {
+  state_->begin();
+  state_->name_poisoned(outputs, error);
+  state_->unname(deletes);
+  state_->settle(nullptr);
+}
+
+void Machine::del(Slot slot) {
+  state_->begin();
+  state_->unname({&slot, 1});
+  state_->settle(nullptr);
+}
+
+void Machine::fetch(Slot slot) { state_->want(state_->graph.named(slot)); }
+void Machine::swap_in(Slot slot) { state_->want(state_->graph.named(slot)); }
+void Machine::drop(Slot slot) { state_->drop(state_->graph.named(slot)); }
+void Machine::swap_out(Slot slot) { state_->swap_out(state_->graph.named(slot)); }
+
+void Machine::export_storage(Slot slot) {
+  state_->begin();
+  ++state_->graph[state_->graph.named(slot)].exports;
+}
+
+void Machine::unexport(StorageId storage) {
+  state_->begin();
+  --state_->graph[storage].exports;
+  state_->died_if_unnamed(storage);
+  state_->settle(nullptr);
+}
+
+void Machine::set_budget(std::uint8_t device, std::size_t bytes) { state_->set_budget(device, bytes); }
+void Machine::set_recording(bool on) noexcept { state_->recording = on; }
+void Machine::reset_peak(std::uint8_t device) noexcept { state_->ledger.reset_peak(device); }
+
+const Action* Machine::next() { return state_->next(); }
+void Machine::done(const Completion& completion) { state_->answer(completion); }
+
+bool Machine::has(Slot slot) const noexcept { return state_->graph.named(slot) != none; }
+ErrorId Machine::error_of(Slot slot) const noexcept { return state_->graph[state_->graph.named(slot)].error; }
+
+Residency Machine::residency(Slot slot) const noexcept {
+  const Storage& storage = state_->graph[state_->graph.named(slot)];
+  if (storage.error != 0) return Residency::poisoned;
+  if (storage.where == Where::host) return Residency::swapped;
+  return storage.where == Where::memory ? Residency::resident : Residency::dropped;
+}
+
+Operand Machine::operand(Slot slot) const noexcept { return state_->operand_of(state_->graph.named(slot)); }
+
+bool Machine::droppable(Slot slot) const noexcept {
+  const Storage& storage = state_->graph[state_->graph.named(slot)];
+  return storage.recipe != none && storage.exports == 0;
+}
+
+ErrorId Machine::refused() const noexcept { return state_->refusal; }
+Usage Machine::usage(std::uint8_t device) const noexcept { return state_->ledger.usage(device); }
+
+const Counters& Machine::counters() const noexcept {
+  state_->counters.ghosts = state_->dead;
+  state_->counters.recipes = state_->graph.recipes();
+  return state_->counters;
+}
+
+PlanInfo Machine::last_plan(std::uint8_t device) const noexcept { return state_->last_plan[device]; }
+void Machine::check() const { state_->check(); }
+
+}  // namespace regrow::machine

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine inside: its parts, the stream of actions, and the stages that a command goes through. One thread.
+//
+// A command runs stages. A stage changes the state, appends actions, and names the stage that follows once they are carried out
+// (`resume`); an action that has an answer is taken up by answer(). Nothing recurses, whatever the graph looks like.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "regrow/machine/graph.h"
+#include "regrow/machine/keeping.h"
+#include "regrow/machine/ledger.h"
+#include "regrow/machine/machine.h"
+#include "regrow/machine/plan.h"
+
+namespace regrow::machine {
+
+struct Machine::State {
+  using Stage = void (State::*)();
+  using Why = Action::Why;
+
+  explicit State(const Config& configuration) : config(configuration), ledger(configuration) {}
+
+  // Action stream (machine.cc).
+  const Action* next();
+  void answer(const Completion& completion);
+  void begin();
+  Action& push(Action::Kind kind);
+  void push_pages(std::uint8_t device);
+  void note(Action::Kind kind, StorageId storage, Why why);
+  void note_retired(Payload payload);
+  Operand operand_of(StorageId id) const noexcept;
+
+  // Lifetimes (lifetime.cc).
+  void died_if_unnamed(StorageId id);
+  void unpin(StorageId id);
+  void release(StorageId id, Why why);  // resident no more
+  void forget_host(StorageId id);
+  void give_up_bytes(StorageId id, Why why);  // wherever they are
+  void dispose(StorageId id);           // dead, without readers, not pinned: it goes, and what was kept for it alone
+  void detach(StorageId id);            // it becomes a source
+  void remove_recipe(RecipeId id);      // without live outputs; what it alone read goes too, with sweep()
+  void sweep();
+  void poison(StorageId id, ErrorId error);
+  void lose(RecipeId id, ErrorId error);  // it failed when run again: what is not resident and depends on it is poisoned
+  StorageId poisoned_storage(std::uint8_t device, ErrorId error);
+  void unlink_dead(StorageId id);
+
+  // Bounded keeping (cut.cc): judge what the command has changed, cut what must be, then go on.
+  void settle(Stage then);
+  void judge_changed();
+  void next_cut();
+  bool queue_oldest();
+  void retry_deferred();
+  void find_unmade(GroupId group);  // into targets: live outputs that a cut must regrow first
+  void cut(GroupId group);
+  void defer(GroupId group);
+  void cut_refused();
+
+  // Plans (materialize.cc).
+  bool choose_plan();                           // keeps or frees, by the room there is; false: it cannot fit
+  bool surely_fits() noexcept;
+  void run_plan(Stage ready, Stage refused);
+  void plan_step();
+  void regrow(RecipeId id);
+  void swapped_in(StorageId id);
+  void regrown(const Completion& completion);
+  void roll_back(std::size_t first, bool live_too);
+  void swapped_out(StorageId id, ErrorId error);
+
+  // Operations (apply.cc).
+  void apply(const ApplySpec& spec);
+  void load(const ApplySpec& spec);
+  void inputs_ready();
+  void measured(const Completion& completion);
+  void make_outputs();
+  bool keeps_recipe() const noexcept;
+  void record();
+  void doom_readers_of_replaced();
+  void launch();
+  void choose_lenders();
+  bool may_lend(std::size_t input, const OutputSpec& output) const noexcept;
+  void finish_run(const Completion& completion);
+  void finish_views();
+  void poison_unmade(ErrorId error);
+  void poison_made(ErrorId error);
+  void name_poisoned(std::span<const Slot> slots, ErrorId error);
+  void unname(std::span<const Slot> slots);
+  void apply_refused();
+  void apply_answered(ErrorId error);
+
+  // Other commands (commands.cc).
+  void put(Slot slot, std::uint8_t device, std::size_t bytes);
+  void filled(ErrorId error);
+  void want(StorageId id);  // fetch and swap_in
+  void want_refused();
+  void finish();
+  void drop(StorageId id);
+  void swap_out(StorageId id);
+  void set_budget(std::uint8_t device, std::size_t bytes);
+
+  // Refusals (refuse.cc).
+  void remember_plan();  // what the plan of this command needs, before plans of cuts take its place
+  void refuse(Need own, std::size_t operands_bytes);  // for want of room on short_device
+  void push_refusal(std::size_t required, std::size_t smallest);
+  void keep_refusal(ErrorId error);  // the caller asks for it
+  std::size_t pinned_bytes(std::uint8_t device) const noexcept;
+  std::size_t deferred_bytes(std::uint8_t device) const noexcept;
+
+  void check() const;
+
+  // What is applied now.
+  struct Operation {
+    Payload payload = 0;
+    std::uint64_t key = 0;
+    std::uint8_t device = 0;
+    bool replayable = false, fallible = false, state = false, measure = false;
+    bool active = false;
+    bool made = false;     // its outputs exist
+    bool refused = false;
+    std::size_t workspace_bytes = 0;
+    Place workspace;
+    RecipeId recipe = none;
+    std::vector<Slot> slots;           // of the inputs
+    std::vector<StorageId> inputs;
+    std::vector<OutputSpec> outputs;
+    std::vector<Slot> deletes;
+    std::vector<StorageId> results;    // of each output; the input's for a view
+    std::vector<StorageId> lenders;    // of each output; none: it has a place of its own
+  };
+  struct Brought {
+    StorageId storage;
+    bool from_host;
+  };
+
+  Config config;
+  Graph graph;
+  Keeping keeping{graph};
+  Ledger ledger;
+  Plan plan;
+  Operation op;
+  Counters counters;
+  bool recording = true;
+  std::uint32_t dead = 0;                     // kept: ghosts and held sources
+  StorageId oldest_dead = none, newest_dead = none;
+  ErrorId refusal = 0;
+
+  // The stream.
+  std::vector<Action> queue;
+  std::size_t head = 0;
+  Stage resume = nullptr;
+  std::vector<PageAction> pages;
+  std::vector<Operand> operands;             // of the action that runs: inputs, then outputs
+  // The plan that runs.
+  std::vector<StorageId> targets;
+  std::vector<Brought> brought;              // by plans of this command, in order
+  std::size_t step = 0;
+  std::size_t brought_before = 0;            // by plans before the one that runs
+  Stage plan_ready = nullptr, plan_refused = nullptr;
+  std::vector<StorageId> made;               // storages that the running step makes
+  std::vector<Place> passing;                // places that it gives back at once
+  std::uint8_t short_device = 0;             // where a plan did not fit
+  std::vector<Need> own_need;                // by device: what the command needs on top of its plan
+  std::vector<std::size_t> charged_before;   // by device: when the command began
+  std::vector<std::size_t> plan_peak, plan_after;  // by device: charged by the plan of this command
+  std::vector<PlanInfo> last_plan;
+  std::vector<std::size_t> sizes;
+  // Cuts.
+  std::vector<GroupId> cuts, deferred;
+  GroupId cutting = none;                     // whose plan runs
+  Stage after_cuts = nullptr;
+  std::uint64_t relief_seen = 0;
+  // Lifetimes.
+  std::vector<StorageId> unused;             // for sweep()
+  std::vector<RecipeId> lost;
+  std::vector<StorageId> unnamed;             // by the deletes of this operation
+  // Commands.
+  StorageId subject = none;
+  void (State::*on_refused)(ErrorId) = nullptr;
+};
+
+}  // namespace regrow::machine

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random programs against a model of what every slot's value must be, all invariants checked as they go.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "tests/machine/model_shell.h"
+
+namespace regrow::machine {
+namespace {
+
+struct Settings {
+  std::uint64_t seed = 0;
+  int steps = 0;
+  int devices = 1;
+  std::size_t most_live = 12;
+  std::size_t least_ghosts = 20'000;
+  std::size_t largest = 3 * granule;
+  int check_every = 1;
+  int budgets_per_mille = 0;
+};
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(const Settings& settings)
+      : settings_(settings), random_(settings.seed),
+        shell_({.devices = settings.devices, .least_ghosts = settings.least_ghosts}) {
+    shell_.keep_record = false;
+  }
+
+  std::uint64_t run() {
+    for (step_ = 0; step_ < settings_.steps; ++step_) {
+      step();
+      if (step_ % settings_.check_every == 0) shell_.machine.check();
+    }
+    for (int device = 0; device < settings_.devices; ++device) shell_.set_budget(0, static_cast<std::uint8_t>(device));
+    shell_.machine.check();
+    for (Slot slot : live_) expect(slot);
+    shell_.machine.check();
+    while (!exported_.empty()) unexport();
+    while (!live_.empty()) del(live_.front());
+    shell_.machine.check();
+    const Counters& counters = shell_.machine.counters();
+    if (counters.live + counters.ghosts + counters.recipes != 0) throw std::logic_error("something is left in the end");
+    if (shell_.machine.usage(0).live_bytes + shell_.swapped() != 0) throw std::logic_error("bytes are left in the end");
+    return shell_.action_hash;
+  }
+  int step_number() const { return step_; }
+  const Counters& counters() const { return shell_.machine.counters(); }
+  std::uint64_t refusals() const { return refusals_; }
+
+ private:
+  struct Tensor {
+    Value value = 0;
+    ErrorId error = 0;
+    std::uint8_t device = 0;
+    std::size_t bytes = 0;  // of its storage
+  };
+
+  std::uint64_t draw(std::uint64_t below) { return random_() % below; }
+  bool chance(unsigned per_mille) { return draw(1000) < per_mille; }
+  Slot some() { return live_[draw(live_.size())]; }
+  std::uint8_t some_device() { return static_cast<std::uint8_t>(draw(static_cast<std::uint64_t>(settings_.devices))); }
+
+  std::size_t some_size() {
+    const std::uint64_t kind = draw(16);
+    if (kind == 0) return 0;
+    if (kind < 8) return 1 + draw(2000);
+    if (kind < 12) return granule * (1 + draw(settings_.largest / granule));
+    return 1 + draw(settings_.largest);
+  }
+
+  Slot new_slot(const Tensor& tensor) {
+    Slot slot = static_cast<Slot>(tensors_.size());
+    if (free_.empty()) {
+      tensors_.emplace_back();
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+    }
+    tensors_[slot] = tensor;
+    live_.push_back(slot);
+    return slot;
+  }
+  void forget(Slot slot) {
+    live_.erase(std::find(live_.begin(), live_.end(), slot));
+    free_.push_back(slot);
+  }
+
+  void expect(Slot slot) {
+    if (tensors_[slot].error != shell_.machine.error_of(slot)) throw std::logic_error("the wrong error, or none");
+    if (tensors_[slot].error != 0) return;
+    const std::size_t live = shell_.machine.usage(tensors_[slot].device).live_bytes;
+    const std::uint64_t cuts = shell_.machine.counters().cuts;
+    if (shell_.fetch(slot, tensors_[slot].value)) return;
+    ++refusals_;
+    if (cuts == shell_.machine.counters().cuts && live != shell_.machine.usage(tensors_[slot].device).live_bytes) {
+      throw std::logic_error("a refusal left traces");
+    }
+    for (int attempt = 0; attempt < settings_.devices; ++attempt) {
+      shell_.set_budget(shell_.smallest, shell_.refusing_device);
+      if (shell_.machine.refused() != 0) throw std::logic_error("a budget that suffices is refused");
+      if (shell_.fetch(slot, tensors_[slot].value)) return;
+    }
+    throw std::logic_error("refused in a budget that was said to suffice");
+  }
+
+  void put() {
+    const std::size_t bytes = some_size();
+    const Slot slot = new_slot({.value = bytes > 0 ? random_() : 0, .device = some_device(), .bytes = bytes});
+    Tensor& tensor = tensors_[slot];
+    if (chance(100)) {
+      tensor.value |= 1;
+      shell_.put_foreign(slot, bytes, tensor.value, tensor.device);
+      return;
+    }
+    shell_.fill_error = chance(20) ? next_error() : 0;
+    shell_.put(slot, bytes, tensor.value, tensor.device);
+    tensor.error = shell_.refused ? shell_.refusal_error : shell_.fill_error;
+    if (shell_.refused) ++refusals_;
+  }
+
+  void del(Slot slot) {
+    forget(slot);
+    shell_.del(slot);
+  }
+
+  ErrorId next_error() { return ++errors_; }
+
+  struct Drawn {
+    ApplySpec spec;
+    std::vector<Slot> inputs, deletes;
+    std::vector<OutputSpec> outputs;
+    ErrorId run_error = 0;
+  };
+
+  void draw_operation(Drawn& drawn) {
+    ApplySpec& spec = drawn.spec;
+    spec.payload = payloads_++;
+    spec.device = some_device();
+    const std::size_t inputs = draw(4);
+    for (std::size_t i = 0; i < inputs && !live_.empty(); ++i) drawn.inputs.push_back(some());
+    bool local = true;
+    for (Slot slot : drawn.inputs) local = local && tensors_[slot].device == spec.device;
+    spec.replayable = local && !chance(30);
+    spec.fallible = chance(80);
+    spec.state = chance(60);
+    spec.measure = chance(50);
+    spec.workspace = chance(200) ? draw(2 * granule) : 0;
+    if (chance(600)) {
+      for (Slot slot : drawn.inputs) {
+        if (chance(500) && std::find(drawn.deletes.begin(), drawn.deletes.end(), slot) == drawn.deletes.end()) {
+          drawn.deletes.push_back(slot);
+        }
+      }
+      if (chance(50) && !live_.empty()) {
+        const Slot slot = some();
+        if (std::find(drawn.deletes.begin(), drawn.deletes.end(), slot) == drawn.deletes.end()) drawn.deletes.push_back(slot);
+      }
+    }
+    if (spec.fallible && chance(300)) drawn.run_error = next_error();
+  }
+
+  void draw_outputs(Drawn& drawn) {
+    const std::size_t outputs = chance(30) ? 0 : 1 + (chance(200) ? draw(3) : 0);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      OutputSpec output;
+      output.bytes = some_size();
+      if (!drawn.inputs.empty() && chance(100)) {
+        output.view_of = static_cast<int>(draw(drawn.inputs.size()));
+        output.bytes = 0;
+      } else if (!drawn.inputs.empty() && chance(600)) {
+        const std::size_t i = draw(drawn.inputs.size());
+        output.bytes = tensors_[drawn.inputs[i]].bytes;
+        for (std::size_t j = 0; j < drawn.inputs.size(); ++j) {
+          if (tensors_[drawn.inputs[j]].bytes == output.bytes) output.reuse |= 1u << j;
+        }
+      }
+      drawn.outputs.push_back(output);
+    }
+    std::vector<Value> values;
+    ErrorId error = 0;
+    for (Slot slot : drawn.inputs) {
+      values.push_back(tensors_[slot].value);
+      if (error == 0) error = tensors_[slot].error;
+    }
+    const bool views_only = !drawn.outputs.empty() &&
+                            std::all_of(drawn.outputs.begin(), drawn.outputs.end(), [](const auto& o) { return o.view_of >= 0; });
+    if (drawn.spec.measure && error == 0 && chance(50)) error = shell_.measure_error = next_error();
+    if (error == 0 && !views_only) error = drawn.run_error;
+    for (std::size_t k = 0; k < drawn.outputs.size(); ++k) {
+      OutputSpec& output = drawn.outputs[k];
+      Tensor tensor = {.value = output.bytes > 0 ? kernel(drawn.spec.payload, k, values) : 0, .error = error,
+                       .device = drawn.spec.device, .bytes = output.bytes};
+      if (output.view_of >= 0) {
+        tensor = tensors_[drawn.inputs[static_cast<std::size_t>(output.view_of)]];
+        tensor.error = error;
+      }
+      output.slot = new_slot(tensor);
+    }
+  }
+
+  void issue(Drawn& drawn) {
+    drawn.spec.inputs = drawn.inputs;
+    drawn.spec.outputs = drawn.outputs;
+    drawn.spec.deletes = drawn.deletes;
+    std::vector<OutputSpec> unsized = drawn.outputs;
+    if (drawn.spec.measure) {
+      shell_.sizes.clear();
+      for (OutputSpec& output : unsized) shell_.sizes.push_back(std::exchange(output.bytes, 0));
+      drawn.spec.outputs = unsized;
+    }
+    shell_.run_errors.clear();
+    if (drawn.run_error != 0) shell_.run_errors[drawn.spec.payload] = drawn.run_error;
+    shell_.apply(drawn.spec);
+    shell_.measure_error = 0;
+    shell_.run_errors.clear();
+  }
+
+  void apply() {
+    Drawn drawn;
+    draw_operation(drawn);
+    draw_outputs(drawn);
+    issue(drawn);
+    for (Slot slot : drawn.deletes) forget(slot);
+    if (!shell_.refused) return;
+    ++refusals_;
+    for (const OutputSpec& output : drawn.outputs) tensors_[output.slot].error = shell_.refusal_error;
+    if (drawn.deletes.empty()) repeat(drawn);
+  }
+
+  // In the budget that the refusal named, the same operation is not refused again.
+  void repeat(Drawn& drawn) {
+    for (int attempt = 0; attempt < settings_.devices + 1; ++attempt) {
+      shell_.set_budget(shell_.smallest, shell_.refusing_device);
+      if (shell_.machine.refused() != 0) throw std::logic_error("a budget that suffices is refused");
+      drawn.spec.payload = payloads_++;
+      const std::size_t before = live_.size();
+      std::vector<Value> values;
+      for (Slot slot : drawn.inputs) values.push_back(tensors_[slot].value);
+      for (std::size_t k = 0; k < drawn.outputs.size(); ++k) {
+        OutputSpec& output = drawn.outputs[k];
+        Tensor tensor = tensors_[output.slot];
+        if (output.view_of < 0 && output.bytes > 0) tensor.value = kernel(drawn.spec.payload, k, values);
+        tensor.error = drawn.run_error;
+        output.slot = new_slot(tensor);
+      }
+      issue(drawn);
+      if (!shell_.refused) return;
+      for (std::size_t i = before; i < live_.size(); ++i) tensors_[live_[i]].error = shell_.refusal_error;
+      if (drawn.spec.measure && attempt == 0) continue;  // its sizes were not known yet
+    }
+    throw std::logic_error("an operation is refused in a budget that was said to suffice");
+  }
+
+  void apply_failed() {
+    const ErrorId error = next_error();
+    std::vector<Slot> outputs = {new_slot({.error = error})};
+    std::vector<Slot> deletes;
+    if (live_.size() > 1) deletes.push_back(live_.front());
+    shell_.machine.apply_failed(outputs, deletes, error);
+    shell_.carry_out();
+    for (Slot slot : deletes) forget(slot);
+  }
+
+  void export_one() {
+    const Slot slot = some();
+    expect(slot);
+    if (tensors_[slot].error != 0) return;
+    exported_.push_back(shell_.machine.operand(slot).storage);
+    shell_.machine.export_storage(slot);
+    shell_.carry_out();
+  }
+  void unexport() {
+    const StorageId storage = exported_.back();
+    exported_.pop_back();
+    shell_.unexport(storage);
+  }
+
+  void change_budget() {
+    const std::uint8_t device = some_device();
+    const std::size_t live = shell_.machine.usage(device).live_bytes;
+    shell_.set_budget(chance(100) ? 0 : (live * (800 + draw(700)) / 1000 / granule + 1 + draw(4)) * granule, device);
+  }
+
+  void step() {
+    if (live_.size() > settings_.most_live && chance(700)) return del(some());
+    if (settings_.budgets_per_mille > 0 && chance(static_cast<unsigned>(settings_.budgets_per_mille))) return change_budget();
+    if (live_.empty()) return put();
+    const std::uint64_t kind = draw(1000);
+    if (kind < 600) return apply();
+    if (kind < 680) return put();
+    if (kind < 760) return del(some());
+    if (kind < 850) return shell_.drop(some());
+    if (kind < 880) return shell_.swap_out(some());
+    if (kind < 900) return shell_.swap_in(some());
+    if (kind < 970) return expect(some());
+    if (kind < 980) return exported_.empty() || chance(400) ? export_one() : unexport();
+    if (kind < 985) return apply_failed();
+    if (kind < 990) {
+      recording_ = chance(700);
+      return shell_.machine.set_recording(recording_);
+    }
+    return put();
+  }
+
+  Settings settings_;
+  std::mt19937_64 random_;
+  ModelShell shell_;
+  std::vector<Tensor> tensors_;
+  std::vector<Slot> live_, free_;
+  std::vector<StorageId> exported_;
+  Payload payloads_ = 1;
+  ErrorId errors_ = 1'000'000;
+  std::uint64_t refusals_ = 0;
+  int step_ = 0;
+  bool recording_ = true;
+};
+
+Counters run_program(const Settings& settings) {
+  RandomProgram program(settings);
+  try {
+    program.run();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what() << " (seed " << settings.seed << ", step " << program.step_number() << ")";
+  }
+  return program.counters();
+}
+
+TEST(MachineRandom, SmallProgramsKeepEveryInvariantAfterEachStep) {
+  std::uint64_t recomputed = 0, in_place = 0, cuts = 0, swapped = 0;
+  for (std::uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
+    const Counters counters = run_program({.seed = seed, .steps = 200});
+    recomputed += counters.recomputed, in_place += counters.in_place, cuts += counters.cuts, swapped += counters.swapped_in;
+  }
+  EXPECT_GT(recomputed, 1000u);
+  EXPECT_GT(in_place, 1000u);
+  EXPECT_GT(cuts, 1000u);
+  EXPECT_GT(swapped, 1000u);
+}
+
+TEST(MachineRandom, BudgetsAreKeptAndRefusalsSayWhatSuffices) {
+  for (std::uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
+    run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .budgets_per_mille = 50});
+  }
+}
+
+TEST(MachineRandom, FewGhostsAreAllowed) {
+  for (std::uint64_t seed = 1; seed <= 1000 && !HasFailure(); ++seed) {
+    run_program({.seed = seed, .steps = 200, .most_live = 4, .least_ghosts = 3, .budgets_per_mille = static_cast<int>(seed % 2) * 20});
+  }
+}
+
+TEST(MachineRandom, LongProgramsStayRight) {
+  for (std::uint64_t seed = 1; seed <= 8 && !HasFailure(); ++seed) {
+    run_program({.seed = seed, .steps = 200'000, .devices = 1 + static_cast<int>(seed % 3), .most_live = 10 + seed * 20,
+                 .check_every = 997, .budgets_per_mille = static_cast<int>(seed % 2)});
+  }
+}
+
+TEST(MachineRandom, TheSameCommandsGiveTheSameActions) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Settings settings = {.seed = seed, .steps = 2000, .devices = 2, .check_every = 1000, .budgets_per_mille = 10};
+    EXPECT_EQ(RandomProgram(settings).run(), RandomProgram(settings).run()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace regrow::machine

@@ -7,272 +7,207 @@
 namespace regrow::machine {
 namespace {
 
-constexpr std::uint32_t frame = 32;               // granules in a huge page
-constexpr int looked_at = 8;                      // runs that a window may extend
-constexpr std::uint64_t pieces_per_granule = 4;   // moving so many pieces costs what the first touch of a granule costs
+constexpr std::uint32_t frame = 32;  // granules in a huge page
+constexpr std::uint32_t nowhere = no_run;
 
-constexpr std::uint32_t frame_after(std::uint32_t at) { return (at + frame - 1) / frame * frame; }
-constexpr bool wants_frames(std::uint32_t n) { return n >= frame && n % frame == 0; }
+constexpr std::uint32_t frame_at(std::uint32_t at) { return at / frame * frame; }
+constexpr std::uint32_t frame_after(std::uint32_t at) { return frame_at(at + frame - 1); }
+
+constexpr auto shorter = [](const auto& a, const auto& b) { return a.length != b.length ? a.length < b.length : a.start < b.start; };
 
 }  // namespace
 
-GranulePool::GranulePool(std::uint32_t granules, std::size_t most_mappings) : capacity_(granules), most_mappings_(most_mappings) {}
+// Addresses
 
-std::uint32_t GranulePool::headroom() const noexcept {
-  return limit_ > committed_ ? static_cast<std::uint32_t>(std::min<std::uint64_t>(limit_ - committed_, capacity_)) : 0;
+// Where `n` granules go: into this gap, or behind the frontier.
+std::uint32_t GranulePool::address(std::uint32_t gap, std::uint32_t n) const noexcept {
+  const std::uint32_t start = gap != no_run ? gap : frontier_;
+  const std::uint32_t spare = (gap != no_run ? table_.length[gap] : capacity_ - frontier_) - n;
+  // Huge pages of large runs stay whole when these are moved; the gap that this leaves is for small ones.
+  const std::uint32_t pad = frame_after(start) - start;
+  return pad <= spare && pad <= n / 16 ? start + pad : start;
 }
 
-bool GranulePool::has_addresses(std::uint64_t n) const noexcept {
-  if (n <= capacity_ - frontier_) return true;
-  if (n > capacity_) return false;
-  const auto want = static_cast<std::uint32_t>(n);
-  return free_.best_fit(want) != no_run || none_.best_fit(want) != no_run || any_window(want).start != no_run;
-}
-
-// Runs
-
-void GranulePool::grow_tables(std::uint32_t end) {
-  if (kind_.size() >= end) return;
-  const std::size_t size = std::min<std::size_t>(capacity_, std::max<std::size_t>(end, std::max<std::size_t>(1024, kind_.size() * 2)));
-  kind_.resize(size, Kind::none);
-  origin_.resize(size, no_run);
-  table_.length.resize(size);
-  table_.left.resize(size);
-  table_.right.resize(size);
-}
-
-void GranulePool::set(std::uint32_t start, std::uint32_t n, Kind kind) noexcept {
-  kind_[start] = kind_[start + n - 1] = kind;
-  table_.length[start] = table_.length[start + n - 1] = n;
-}
-
-void GranulePool::detach(std::uint32_t start) noexcept { (kind_[start] == Kind::free ? free_ : none_).erase(start); }
-
-void GranulePool::attach(std::uint32_t start, std::uint32_t n, Kind kind) noexcept {
-  if (const std::uint32_t next = start + n; next < frontier_ && kind_[next] == kind) {
-    detach(next);
-    n += table_.length[next];
+std::uint32_t GranulePool::occupy(std::uint32_t n) {
+  const std::uint32_t gap = gaps_.best_fit(n);
+  const std::uint32_t start = address(gap, n), end = start + n;
+  std::uint32_t low = gap, high = end;
+  if (gap != no_run) {
+    high = gap + table_.length[gap];
+    gaps_.erase(gap);
+  } else {
+    grow_tables(end);
+    low = frontier_;
+    frontier_ = end;
   }
-  if (start > 0 && kind_[start - 1] == kind) {
-    const std::uint32_t before = table_.length[start - 1];
-    start -= before;
-    n += before;
-    detach(start);
-  }
-  set(start, n, kind);
-  (kind == Kind::free ? free_ : none_).insert(start);
-}
-
-void GranulePool::cut(std::uint32_t start, std::uint32_t at, std::uint32_t n) noexcept {
-  const Kind kind = kind_[start];
-  const std::uint32_t length = table_.length[start];
-  RunTree& tree = kind == Kind::free ? free_ : none_;
-  detach(start);
-  if (at > start) {
-    set(start, at - start, kind);
-    tree.insert(start);
-  }
-  if (const std::uint32_t end = start + length; at + n < end) {
-    set(at + n, end - at - n, kind);
-    tree.insert(at + n);
-  }
-}
-
-// Nothing void stands right before the frontier.
-void GranulePool::trim_frontier() noexcept {
-  while (frontier_ > 0 && kind_[frontier_ - 1] == Kind::none) {
-    frontier_ -= table_.length[frontier_ - 1];
-    detach(frontier_);
-  }
-}
-
-std::uint32_t GranulePool::take_free(std::uint32_t n) noexcept {
-  const std::uint32_t run = free_.best_fit(n);
-  if (run == no_run) return no_run;
-  const std::uint32_t end = run + table_.length[run];
-  std::uint32_t at = run;
-  if (wants_frames(n)) {
-    if (frame_after(run) + n <= end) at = frame_after(run);
-  } else if (run % frame == 0 && end % frame >= n) {
-    at = end - n;  // of the frame that is broken already
-  }
-  cut(run, at, n);
-  set(at, n, Kind::used);
+  add_gap(low, start - low);
+  add_gap(end, high - end);
+  set_length(start, n);
+  used_set_.set(start, n, true);
   used_ += n;
   most_used_ = std::max(most_used_, used_);
-  return at;
+  return start;
+}
+
+void GranulePool::add_gap(std::uint32_t start, std::uint32_t n) noexcept {
+  if (n == 0) return;
+  set_length(start, n);
+  gaps_.insert(start);
 }
 
 void GranulePool::give(std::uint32_t start) noexcept {
-  const std::uint32_t n = table_.length[start];
-  used_ -= n;
-  attach(start, n, Kind::free);
-}
-
-// Making a run
-
-// The part of [at, at + n) that is free, and the run that `at` lies in, found from a run that begins at or before it.
-GranulePool::Window GranulePool::window(std::uint32_t run, std::uint32_t at, std::uint32_t n) const noexcept {
-  while (run < frontier_ && run + table_.length[run] <= at) run += table_.length[run];
-  Window result{at, run, 0};
-  for (; run < frontier_ && run < at + n; run += table_.length[run]) {
-    if (kind_[run] != Kind::free) continue;
-    result.free += std::min(run + table_.length[run], at + n) - std::max(run, at);
+  std::uint32_t end = start + table_.length[start];
+  used_ -= end - start;
+  used_set_.set(start, end - start, false);
+  if (start > 0 && !used_set_.test(start - 1)) {
+    start -= table_.length[start - 1];
+    gaps_.erase(start);
   }
-  return result;
-}
-
-GranulePool::Window GranulePool::window_around(std::uint32_t run, std::uint32_t n) const noexcept {
-  const std::uint32_t at = wants_frames(n) ? frame_after(run) : run;
-  std::uint32_t low = run, high = run + table_.length[run];
-  while (high < frontier_ && high < at + n && kind_[high] != Kind::used) high += table_.length[high];
-  if (high >= frontier_) high = capacity_;
-  if (high >= at + n) return window(run, at, n);
-  while (low > 0 && high - low < n && kind_[low - 1] != Kind::used) low -= table_.length[low - 1];
-  return high - low < n ? Window{} : window(low, high - n, n);
-}
-
-GranulePool::Window GranulePool::fresh_window(std::uint32_t n) const noexcept {
-  const std::uint32_t run = none_.best_fit(n);
-  const std::uint32_t start = run != no_run ? run : frontier_;
-  const std::uint32_t end = run != no_run ? run + table_.length[run] : capacity_;
-  if (end - start < n) return {};
-  const bool framed = wants_frames(n) && frame_after(start) <= end && end - frame_after(start) >= n;
-  return {framed ? frame_after(start) : start, start, 0};
-}
-
-// The first that there is. Linear.
-GranulePool::Window GranulePool::any_window(std::uint32_t n) const noexcept {
-  std::uint32_t start = 0;
-  for (std::uint32_t run = 0; run < frontier_; run += table_.length[run]) {
-    if (kind_[run] == Kind::used) {
-      start = run + table_.length[run];
-    } else if (run + table_.length[run] - start >= n) {
-      return window(start, start, n);
-    }
+  if (end == frontier_) {
+    frontier_ = start;
+    return;
   }
-  return capacity_ - start >= n ? window(start, start, n) : Window{};
+  if (!used_set_.test(end)) {
+    gaps_.erase(end);
+    end += table_.length[end];
+  }
+  add_gap(start, end - start);
 }
 
-GranulePool::Window GranulePool::choose_window(std::uint32_t n) const noexcept {
-  Window best = fresh_window(n);
-  const auto consider = [&](const Window& found) {
-    if (found.start != no_run && (best.start == no_run || found.free > best.free)) best = found;
-  };
-  if (const std::uint32_t last = free_until(frontier_); last > 0) consider(window_around(frontier_ - last, n));
-  std::uint32_t run = free_.longest();
-  for (int i = 0; i < looked_at && run != no_run; ++i, run = free_.before(run)) consider(window_around(run, n));
-  return best.start != no_run ? best : any_window(n);
+void GranulePool::grow_tables(std::uint32_t end) {
+  if (extent() >= end) return;
+  const std::size_t size = std::min<std::size_t>(capacity_, std::max<std::size_t>(frame_after(end), std::size_t{extent()} * 2));
+  table_.length.resize(size);
+  table_.left.resize(size);
+  table_.right.resize(size);
+  origin_.resize(size, nowhere);
+  used_set_.resize(size);
+  committed_set_.resize(size);
 }
 
-// Takes the window into use; what it lacks is in gaps_ then.
-void GranulePool::claim(const Window& chosen, std::uint32_t n) {
-  const std::uint32_t end = chosen.start + n;
-  std::uint32_t run = chosen.run;
-  if (end > frontier_) {
-    grow_tables(end);
-    const std::uint32_t from = frontier_;
-    frontier_ = end;
-    attach(from, end - from, Kind::none);
-  }
-  gaps_.clear();
-  while (run < end) {
-    const std::uint32_t next = run + table_.length[run];
-    const std::uint32_t from = std::max(run, chosen.start), until = std::min(next, end);
-    if (kind_[run] == Kind::none) gaps_.push_back({from, until - from});
-    cut(run, from, until - from);
-    run = next;
-  }
-  set(chosen.start, n, Kind::used);
+std::uint32_t GranulePool::take(std::uint32_t n, std::vector<PageAction>& actions) {
+  if (!allows(n)) throw std::logic_error("placement: a block that does not fit");
+  const std::uint32_t start = occupy(n);
+  if (committed_set_.count(start, n) != n) back(start, n, actions);
+  return start;
 }
 
-bool GranulePool::should_commit(std::uint32_t need) const noexcept {
-  if (need > headroom()) return false;
-  if (stock() < need) return true;
-  // As with skis: once moving has cost what committing would have, it is time to commit, if the stock stays small.
-  return pieces_ >= std::uint64_t{need} * pieces_per_granule && (stock() + need) <= most_used_ / 4;
-}
-
-std::uint32_t GranulePool::make(std::uint32_t n, std::vector<PageAction>& actions) {
-  const Window chosen = choose_window(n);
-  if (chosen.start == no_run) throw std::logic_error("placement: no address space for a block that does not fit");
-  claim(chosen, n);
-  used_ += chosen.free;  // no stock any more
-  const std::uint32_t need = n - chosen.free;
-  if (should_commit(need)) {
-    for (const Gap& gap : gaps_) commit(gap.start, gap.length, actions);
-    pieces_ = 0;
-    used_ += need;
-    complete_frame(chosen.start + n, actions);
-  } else {
-    if (need > std::uint64_t{stock()} + headroom()) throw std::logic_error("placement: a block that does not fit");
-    for (const Gap& gap : gaps_) stitch(gap.start, gap.length, actions);
-    used_ += need;
-  }
-  most_used_ = std::max(most_used_, used_);
-  trim_frontier();
-  return chosen.start;
-}
-
-// Huge pages need whole frames: the rest of the last one becomes stock.
-void GranulePool::complete_frame(std::uint32_t end, std::vector<PageAction>& actions) {
-  std::uint32_t until = std::min(frame_after(end), capacity_);
-  if (end < frontier_) {
-    if (kind_[end] != Kind::none) return;
-    until = std::min(until, end + table_.length[end]);
-  }
-  const std::uint32_t n = std::min(until - end, headroom());
-  if (n == 0) return;
-  if (end < frontier_) {
-    cut(end, end, n);
-  } else {
-    grow_tables(end + n);
-    frontier_ = end + n;
-  }
-  commit(end, n, actions);
-  attach(end, n, Kind::free);
-}
-
-// Fills a gap with free granules from elsewhere, whole frames first, and commits what they do not cover. The window is in no tree.
-void GranulePool::stitch(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions) {
-  const std::uint32_t end = at + n;
-  while (at < end && !free_.empty()) {
-    const std::uint32_t longest = free_.longest();
-    const std::uint32_t longest_end = longest + table_.length[longest];
-    const std::uint32_t first_frame = frame_after(longest);
-    const bool has_frame = first_frame + frame <= longest_end;
-    std::uint32_t from = longest, run = longest, piece = std::min(table_.length[longest], end - at);
-    if (at % frame == 0 && end - at >= frame && has_frame) {
-      from = first_frame;
-      piece = std::min(longest_end - first_frame, end - at) / frame * frame;
-    } else {
-      const std::uint32_t border = frame_after(at + 1);
-      const std::uint32_t want = has_frame && border + frame <= end ? border - at : end - at;
-      if (const std::uint32_t fitting = free_.best_fit(want); fitting != no_run) {
-        run = fitting, piece = want;
-        from = run % frame == 0 ? run + table_.length[run] - want : run;
-      }
-    }
-    cut(run, from, piece);
-    move(from, at, piece, actions);
-    attach(from, piece, Kind::none);
-    at += piece;
-  }
-  if (at < end) commit(at, end - at, actions);
+std::uint32_t GranulePool::longest_free() const noexcept {
+  std::size_t longest = 0;
+  each_run_without(committed_set_, used_set_, [&](std::size_t, std::size_t n) { longest = std::max(longest, n); });
+  return static_cast<std::uint32_t>(longest);
 }
 
 // Pages
 
-bool GranulePool::seam(std::uint32_t at) const noexcept {
-  const std::uint32_t before = at > 0 ? origin_[at - 1] : no_run;
-  const std::uint32_t here = at < origin_.size() ? origin_[at] : no_run;
-  return before == no_run || here == no_run ? before != here : before + 1 != here;
+// How many may be committed now. The limit is one bound; the other one is what free granules may be in stock: half of what was in
+// use at most, and a frame on either side of the run.
+std::uint64_t GranulePool::headroom() const noexcept {
+  const std::uint64_t most = std::min<std::uint64_t>(limit_, std::uint64_t{used_} + most_used_ / 2 + 2 * frame);
+  return most > committed_ ? most - committed_ : 0;
 }
 
-void GranulePool::remap(std::uint32_t at, std::uint32_t n, std::uint32_t origin) noexcept {
-  for (std::uint32_t g = at; g <= at + n; ++g) seams_ -= seam(g) ? 1 : 0;
-  for (std::uint32_t g = 0; g < n; ++g) origin_[at + g] = origin == no_run ? no_run : origin + g;
-  for (std::uint32_t g = at; g <= at + n; ++g) seams_ += seam(g) ? 1 : 0;
+// Gives pages to all granules of a run that is in use.
+void GranulePool::back(std::uint32_t start, std::uint32_t n, std::vector<PageAction>& actions) {
+  lacking_.clear();
+  std::uint32_t need = 0;
+  for (std::uint32_t at = start; at < start + n; ++at) {
+    if (committed_set_.test(at)) continue;
+    if (lacking_.empty() || lacking_.back().start + lacking_.back().length != at) lacking_.push_back({at, 0});
+    lacking_.back().length += 1;
+    need += 1;
+  }
+  if (need <= headroom()) {
+    for (const Run& run : lacking_) commit_frames(run, actions);
+    return;
+  }
+  collect_sources(need);
+  for (const Run& run : lacking_) stitch(run, actions);
+}
+
+// Commits a run, and what its first and last frames lack: huge pages need whole ones. (The run was counted in headroom(), what it is
+// extended by is not.)
+void GranulePool::commit_frames(Run lacking, std::vector<PageAction>& actions) {
+  std::uint32_t start = lacking.start, end = lacking.start + lacking.length;
+  const auto is_void = [&](std::uint32_t at) { return !committed_set_.test(at) && !used_set_.test(at); };
+  const std::uint32_t low = frame_at(start), high = std::min(frame_after(end), capacity_);
+  while (start > low && is_void(start - 1)) --start;
+  while (end < high && is_void(end)) ++end;
+  std::uint64_t need = end - start;
+  for (const Run& run : lacking_) need += run.start > lacking.start ? run.length : 0;
+  if (need > headroom()) start = lacking.start, end = lacking.start + lacking.length;
+  grow_tables(end);
+  commit(start, end - start, actions);
+}
+
+// Free runs, the longest ones that hold `need` granules together, ascending by length.
+void GranulePool::collect_sources(std::uint32_t need) {
+  sources_.clear();
+  each_run_without(committed_set_, used_set_, [&](std::size_t start, std::size_t n) {
+    sources_.push_back({static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(n)});
+  });
+  std::make_heap(sources_.begin(), sources_.end(), shorter);
+  auto last = sources_.end();
+  for (std::uint64_t sum = 0; sum < need && last != sources_.begin(); --last) {
+    std::pop_heap(sources_.begin(), last, shorter);
+    sum += (last - 1)->length;
+  }
+  sources_.erase(sources_.begin(), last);
+}
+
+void GranulePool::add_source(Run run) {
+  if (run.length == 0) return;
+  sources_.insert(std::lower_bound(sources_.begin(), sources_.end(), run, shorter), run);
+}
+
+// Takes a piece for [at, at + n), or for the beginning of it: whole frames if there are any and they stay whole, else the
+// shortest run that is long enough, else the longest.
+GranulePool::Run GranulePool::take_source(std::uint32_t at, std::uint32_t n) {
+  auto source = std::prev(sources_.end());
+  const std::uint32_t first = frame_after(source->start), last = frame_at(source->start + source->length);
+  const bool has_frames = last > first;
+  Run piece{source->start, std::min(source->length, n)};
+  if (at % frame == 0 && n >= frame && has_frames) {
+    piece = {first, std::min(last - first, frame_at(n))};
+  } else {
+    const std::uint32_t border = frame_after(at + 1);
+    const std::uint32_t want = has_frames && border + frame <= at + n ? border - at : n;
+    const auto short_of = [&](const Run& run) { return run.length < want; };
+    if (const auto found = std::partition_point(sources_.begin(), sources_.end(), short_of); found != sources_.end()) {
+      source = found;
+      const bool starts_frame = found->start % frame == 0;  // then its end is what is broken already
+      piece = {starts_frame ? found->start + found->length - want : found->start, want};
+    }
+  }
+  const Run whole = *source;
+  sources_.erase(source);
+  add_source({whole.start, piece.start - whole.start});
+  add_source({piece.start + piece.length, whole.start + whole.length - piece.start - piece.length});
+  return piece;
+}
+
+void GranulePool::stitch(Run lacking, std::vector<PageAction>& actions) {
+  std::uint32_t at = lacking.start;
+  const std::uint32_t end = lacking.start + lacking.length;
+  while (at < end && !sources_.empty()) {
+    const Run piece = take_source(at, end - at);
+    move(piece.start, at, piece.length, actions);
+    at += piece.length;
+  }
+  if (at < end) commit(at, end - at, actions);
+}
+
+void GranulePool::shrink(std::uint64_t granules, std::vector<PageAction>& actions) {
+  most_used_ = used_;
+  if (committed_ <= granules) return;
+  collect_sources(static_cast<std::uint32_t>(committed_ - granules));
+  while (committed_ > granules && !sources_.empty()) {
+    const auto excess = static_cast<std::uint32_t>(committed_ - granules);
+    const Run run = sources_.back();
+    const std::uint32_t n = std::min(run.length, excess);
+    sources_.pop_back();
+    decommit(run.start + run.length - n, n, actions);
+  }
 }
 
 namespace {
@@ -285,13 +220,15 @@ void append(std::vector<PageAction>& actions, PageAction::Kind kind, std::uint32
 
 void GranulePool::commit(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions) {
   append(actions, PageAction::Kind::commit, at, 0, n);
-  remap(at, n, at);
+  map(at, n, at);
+  committed_set_.set(at, n, true);
   committed_ += n;
 }
 
 void GranulePool::decommit(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions) {
   append(actions, PageAction::Kind::decommit, at, 0, n);
-  remap(at, n, no_run);
+  map(at, n, nowhere);
+  committed_set_.set(at, n, false);
   committed_ -= n;
 }
 
@@ -302,29 +239,28 @@ void GranulePool::move(std::uint32_t from, std::uint32_t to, std::uint32_t n, st
     return;
   }
   append(actions, PageAction::Kind::move, from, to, n);
-  pieces_ += 1;
   for (std::uint32_t g = 0; g < n;) {  // one mapping of the source after the other
     std::uint32_t length = 1;
     while (g + length < n && !seam(from + g + length)) ++length;
-    remap(to + g, length, origin_[from + g]);
+    map(to + g, length, origin_[from + g]);
     g += length;
   }
-  remap(from, n, no_run);
+  map(from, n, nowhere);
+  committed_set_.set(from, n, false);
+  committed_set_.set(to, n, true);
 }
 
-void GranulePool::shrink(std::uint64_t granules, std::vector<PageAction>& actions) {
-  while (committed_ > granules && !free_.empty()) {
-    const auto excess = static_cast<std::uint32_t>(committed_ - granules);
-    std::uint32_t run = free_.best_fit(excess);
-    if (run == no_run) run = free_.longest();
-    const std::uint32_t n = std::min(table_.length[run], excess);
-    const std::uint32_t at = run + table_.length[run] - n;
-    cut(run, at, n);
-    decommit(at, n, actions);
-    attach(at, n, Kind::none);
-  }
-  trim_frontier();
-  most_used_ = used_;
+// Whether a mapping ends before this granule.
+bool GranulePool::seam(std::uint32_t at) const noexcept {
+  const std::uint32_t before = at > 0 ? origin_[at - 1] : nowhere;
+  const std::uint32_t here = at < origin_.size() ? origin_[at] : nowhere;
+  return before == nowhere || here == nowhere ? before != here : before + 1 != here;
+}
+
+void GranulePool::map(std::uint32_t at, std::uint32_t n, std::uint32_t origin) noexcept {
+  for (std::uint32_t g = at; g <= at + n; ++g) seams_ -= seam(g) ? 1 : 0;
+  for (std::uint32_t g = 0; g < n; ++g) origin_[at + g] = origin == nowhere ? nowhere : origin + g;
+  for (std::uint32_t g = at; g <= at + n; ++g) seams_ += seam(g) ? 1 : 0;
 }
 
 }  // namespace regrow::machine

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The granules of one arena as runs in address order, each in use, free (committed) or void (address space only). It finds, makes and
-// takes back runs, and says what the arena must do for that. One thread.
+// The granules of one arena: which are in use, which are backed by pages, and what the arena must do so that a run of them may be
+// used. One thread.
 //
-// No run that is free is long enough: then the run is made, in the part of the address space that is not in use and has most free
-// granules already. What it lacks is moved there from other free runs if these hold enough (a move costs microseconds, the first
-// touch of new pages a hundred times that), else committed, else both.
+// Where a run stands depends on what is in use alone (best fit, lowest address), not on pages or limit: a program that repeats itself
+// finds its runs at the same addresses, and their pages already there. Pages that are lacking are committed while the stock of free
+// ones is small and the limit allows it, else moved there from free granules elsewhere (a move costs microseconds, the first touch of
+// new pages a hundred times that), else both.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "regrow/machine/bit_set.h"
 #include "regrow/machine/placement.h"
 #include "regrow/machine/run_tree.h"
 
@@ -18,89 +20,67 @@ namespace regrow::machine {
 
 class GranulePool {
  public:
-  GranulePool(std::uint32_t granules, std::size_t most_mappings);
-
   static constexpr std::uint64_t no_limit = ~std::uint64_t{0};
+
+  GranulePool(std::uint32_t granules, std::size_t most_mappings) : capacity_(granules), most_mappings_(most_mappings) {}
+
   void set_limit(std::uint64_t granules) noexcept { limit_ = granules; }
-  std::uint64_t limit() const noexcept { return limit_; }
   std::uint32_t committed() const noexcept { return committed_; }
   std::uint32_t used() const noexcept { return used_; }
-  std::uint32_t frontier() const noexcept { return frontier_; }  // nothing was ever placed from here on
-  std::uint32_t longest_free() const noexcept { return free_.longest_length(); }
-  std::size_t mappings() const noexcept { return seams_; }
-  // Whether the address space has a run of `n` that is not in use.
-  bool has_addresses(std::uint64_t n) const noexcept;
+  std::uint32_t extent() const noexcept { return static_cast<std::uint32_t>(table_.length.size()); }  // of all tables
+  RunTable& table() noexcept { return table_; }  // the links of a run in use are its user's
 
-  // A free run, or no_run.
-  std::uint32_t take_free(std::uint32_t n) noexcept;
-  // Makes a run where take_free found none. Requires used() + n <= limit() and has_addresses(n).
-  std::uint32_t make(std::uint32_t n, std::vector<PageAction>& actions);
-  // Takes back the run in use that begins here; its neighbours that are free become one with it.
+  bool allows(std::uint64_t n) const noexcept {  // n more granules in use, in one run
+    return used_ + n <= limit_ && (n <= capacity_ - frontier_ || n <= gaps_.longest_length());
+  }
+  // Requires allows(n).
+  std::uint32_t take(std::uint32_t n, std::vector<PageAction>& actions);
+  // Takes back the run in use that begins here.
   void give(std::uint32_t start) noexcept;
   // Decommits free granules until `granules` are committed or none is free.
   void shrink(std::uint64_t granules, std::vector<PageAction>& actions);
 
-  bool is_used_run(std::uint32_t start, std::uint64_t n) const noexcept {
-    return start < frontier_ && kind_[start] == Kind::used && table_.length[start] == n;
+  bool is_used_run(std::uint64_t start, std::uint64_t n) const noexcept {
+    return start < frontier_ && used_set_.test(start) && table_.length[start] == n;
   }
-  // Length of the free run that begins, or ends, next to here; 0: the neighbour is not free.
-  std::uint32_t free_from(std::uint32_t start) const noexcept {
-    return start < frontier_ && kind_[start] == Kind::free ? table_.length[start] : 0;
-  }
-  std::uint32_t free_until(std::uint32_t end) const noexcept {
-    return end > 0 && kind_[end - 1] == Kind::free ? table_.length[end - 1] : 0;
-  }
-  std::uint32_t length(std::uint32_t start) const noexcept { return table_.length[start]; }
+  std::uint32_t longest_free() const noexcept;  // linear, a bit for each granule
 
  private:
-  enum class Kind : std::uint8_t { used, free, none };
-  struct Window {
-    std::uint32_t start = no_run;
-    std::uint32_t run = no_run;  // that `start` lies in
-    std::uint32_t free = 0;      // granules in it that are free
+  struct Run {
+    std::uint32_t start, length;
   };
 
-  std::uint32_t stock() const noexcept { return committed_ - used_; }
-  std::uint32_t headroom() const noexcept;
+  std::uint32_t address(std::uint32_t gap, std::uint32_t n) const noexcept;
+  std::uint32_t occupy(std::uint32_t n);
+  void add_gap(std::uint32_t start, std::uint32_t n) noexcept;
+  void set_length(std::uint32_t start, std::uint32_t n) noexcept { table_.length[start] = table_.length[start + n - 1] = n; }
   void grow_tables(std::uint32_t end);
-  void set(std::uint32_t start, std::uint32_t n, Kind kind) noexcept;
-  void attach(std::uint32_t start, std::uint32_t n, Kind kind) noexcept;  // not in use; joins its neighbours of the same kind
-  void detach(std::uint32_t start) noexcept;                              // out of its tree
-  void cut(std::uint32_t start, std::uint32_t at, std::uint32_t n) noexcept;  // detaches [at, at + n) of a run, the rest stays
-  void trim_frontier() noexcept;
 
-  Window choose_window(std::uint32_t n) const noexcept;
-  Window window_around(std::uint32_t run, std::uint32_t n) const noexcept;
-  Window fresh_window(std::uint32_t n) const noexcept;
-  Window any_window(std::uint32_t n) const noexcept;
-  Window window(std::uint32_t run, std::uint32_t at, std::uint32_t n) const noexcept;
-
-  void claim(const Window& chosen, std::uint32_t n);
-  bool should_commit(std::uint32_t need) const noexcept;
-  void stitch(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions);
-  void complete_frame(std::uint32_t end, std::vector<PageAction>& actions);
+  void back(std::uint32_t start, std::uint32_t n, std::vector<PageAction>& actions);
+  std::uint64_t headroom() const noexcept;
+  void commit_frames(Run lacking, std::vector<PageAction>& actions);
+  void collect_sources(std::uint32_t need);
+  Run take_source(std::uint32_t at, std::uint32_t n);
+  void add_source(Run run);
+  void stitch(Run lacking, std::vector<PageAction>& actions);
 
   void commit(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions);
   void move(std::uint32_t from, std::uint32_t to, std::uint32_t n, std::vector<PageAction>& actions);
   void decommit(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions);
-  void remap(std::uint32_t at, std::uint32_t n, std::uint32_t origin) noexcept;
+  void map(std::uint32_t at, std::uint32_t n, std::uint32_t origin) noexcept;
   bool seam(std::uint32_t at) const noexcept;
-
-  struct Gap {
-    std::uint32_t start, length;
-  };
 
   std::uint32_t capacity_;
   std::size_t most_mappings_;
   std::uint64_t limit_ = no_limit;
-  std::uint32_t frontier_ = 0, committed_ = 0, used_ = 0, most_used_ = 0;
-  std::size_t seams_ = 0;     // borders between mappings
-  std::uint64_t pieces_ = 0;  // moved since moving was last found dearer than committing
-  std::vector<Kind> kind_;             // valid where a run begins or ends
-  std::vector<std::uint32_t> origin_;  // where the pages of a granule were committed; no_run: none. A mapping has consecutive ones.
+  std::uint32_t frontier_ = 0;  // nothing is in use from here on
+  std::uint32_t used_ = 0, most_used_ = 0, committed_ = 0;
+  std::size_t seams_ = 0;  // borders between mappings
+  BitSet used_set_, committed_set_;
+  std::vector<std::uint32_t> origin_;  // where the pages of a granule were committed first; a mapping has consecutive ones
   RunTable table_;
-  RunTree free_{table_}, none_{table_};
-  std::vector<Gap> gaps_;
+  RunTree gaps_{table_};  // runs that are not in use, before the frontier
+  std::vector<Run> lacking_, sources_;
 };
 
 }  // namespace regrow::machine

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where storages stand in a device's arena: small ones in slabs of size classes, large ones in runs of granules. Pure bookkeeping:
-// it says what to commit, move and decommit, and touches no memory. One thread. The same calls give the same offsets.
+// it says what to commit, move and decommit, and touches no memory. One thread.
 //
-// Free granules are recycled, not returned; when no free run is long enough, one is stitched from free granules at a fresh address,
-// so that fragmentation never costs an eviction: fits() is exact.
+// An offset depends on what is placed now alone: not on the limit, nor on what was placed before. So a program that repeats itself
+// meets the same offsets, with their pages in place. Free granules are recycled, not returned; where a block lacks pages and no more
+// may be committed, it is stitched: pages of free granules are moved there, so that fragmentation never costs an eviction and fits()
+// is exact.
 //
 // Waste: a block of b <= 32 KiB occupies less than b + max(64, b / 4) of its slab, a larger one less than b + 64 KiB. A slab (64 or
-// 128 KiB of one size class, see size_class.h) is charged whole while anything is in it.
-// Stock: without a limit, free granules are at most those of the largest block, a frame of 2 MiB, and a quarter of what was in use
-// at most, above what was freed: the pages are touched once, later blocks are placed on them.
+// 128 KiB of one size class, see size_class.h) is charged whole while anything is in it. Stock: a commit leaves no more free granules
+// than half of what was charged at most, and 4 MiB; beyond that it is stitched from them, limit or not.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +47,8 @@ class Placement {
 
   // Committed bytes may not exceed this; 0: no limit. Only raises or lowers the number: see shrink().
   void set_limit(std::size_t bytes) noexcept;
-  // Whether place(bytes) would succeed now: charged() and what it would add to it stay within the limit. (Near the end of the address
-  // space, at several times the memory of the machine, also whether it has a range that is long enough.)
+  // Whether place(bytes) would succeed now: charged() and what it would add to it stay within the limit, and the address space (which
+  // should be several times the memory of the machine) has a range that is long enough.
   bool fits(std::size_t bytes) const noexcept;
   // Several at once, in this order.
   bool fits(const std::vector<std::size_t>& sizes) const;
@@ -61,7 +62,7 @@ class Placement {
   std::size_t committed() const noexcept;   // granules backed by pages, in bytes
   std::size_t occupied() const noexcept;    // sum of live places: what a ledger of tensors sees
   std::size_t charged() const noexcept;     // granules that hold anything, slabs whole: what cannot be reused by a large block
-  std::size_t largest_hole() const noexcept;  // longest run of free committed granules
+  std::size_t largest_hole() const noexcept;  // longest run of free committed granules; linear in the arena
   // What `bytes` are rounded to: a size class, or granules.
   static std::size_t rounded(std::size_t bytes) noexcept;
 

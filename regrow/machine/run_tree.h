@@ -51,8 +51,6 @@ class RunTree {
     *link = a != no_run ? a : b;
   }
 
-  bool empty() const noexcept { return root_ == no_run; }
-
   // The shortest run of at least `n`, the lowest of these.
   std::uint32_t best_fit(std::uint32_t n) const noexcept {
     std::uint32_t found = no_run;
@@ -66,26 +64,11 @@ class RunTree {
     return found;
   }
 
-  std::uint32_t longest() const noexcept {
+  std::uint32_t longest_length() const noexcept {
     std::uint32_t at = root_;
     while (at != no_run && table_.right[at] != no_run) at = table_.right[at];
-    return at;
+    return at != no_run ? table_.length[at] : 0;
   }
-
-  // The run before this one in the order.
-  std::uint32_t before(std::uint32_t run) const noexcept {
-    std::uint32_t found = no_run;
-    for (std::uint32_t at = root_; at != no_run;) {
-      if (less(at, run)) {
-        found = at, at = table_.right[at];
-      } else {
-        at = table_.left[at];
-      }
-    }
-    return found;
-  }
-
-  std::uint32_t longest_length() const noexcept { return empty() ? 0 : table_.length[longest()]; }
 
  private:
   static std::uint32_t priority(std::uint32_t x) noexcept {  // the finalizer of MurmurHash3

@@ -75,6 +75,7 @@ void Machine::State::inputs_ready() {
 void Machine::State::measured(const Completion& completion) {
   if (completion.error != 0) return poison_unmade(completion.error);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) op.outputs[i].bytes = completion.sizes[i];
+  op.workspace_bytes = std::max(op.workspace_bytes, completion.workspace);
   make_outputs();
 }
 

@@ -83,8 +83,7 @@ void Machine::State::set_budget(std::uint8_t device, std::size_t bytes) {
   }
   push_pages(device);
   ledger.set_limit(device, bytes);
-  keeping.all_changed();
-  settle(nullptr);
+  keeping.all_changed();  // judged after the next command: this one commits no pages
 }
 
 }  // namespace regrow::machine

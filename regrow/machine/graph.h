@@ -19,7 +19,7 @@ namespace regrow::machine {
 using RecipeId = std::uint32_t;
 using EdgeId = std::uint32_t;
 using GroupId = std::uint32_t;
-inline constexpr std::uint32_t none = 0xffff'ffff;
+inline constexpr std::uint32_t none = no_storage;  // of any kind of id
 
 enum class Where : std::uint8_t {
   nowhere,  // dropped, a ghost, or poisoned

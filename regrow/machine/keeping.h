@@ -52,6 +52,7 @@ class Keeping {
   void doom(GroupId id);
   // Groups that have changed since this was last called: to be judged.
   std::vector<GroupId>& changed() noexcept { return changed_; }
+  const std::vector<GroupId>& changed() const noexcept { return changed_; }
   void all_changed();
 
  private:

@@ -25,6 +25,7 @@ using Slot = std::uint32_t;       // the caller's name of a tensor: dense, used 
 using StorageId = std::uint32_t;  // dense, used again after `erased`
 using Payload = std::uint32_t;    // the shell's name of an operation with all that it needs to run it again
 using ErrorId = std::uint32_t;    // the shell's name of an error; 0: none
+inline constexpr StorageId no_storage = 0xffff'ffff;
 
 struct Config {
   int devices = 1;
@@ -54,7 +55,7 @@ struct ApplySpec {
 };
 
 struct Operand {
-  StorageId storage = 0;
+  StorageId storage = 0;  // no_storage: an output of a recomputation that nobody can name any more (its place is given back at once)
   std::uint8_t device = 0;
   bool foreign = false;  // bytes belong to someone else: the shell knows where
   Place place;
@@ -66,7 +67,7 @@ struct Action {
     pages,      // the arena of `device` does `page`
     fill,       // operand: write the host value of the put command there
     measure,    // payload, inputs: answer with Completion::sizes
-    run,        // payload, inputs, outputs, workspace; `regrow`: it is a recomputation
+    run,        // payload, inputs, outputs, workspace; `regrow`: it is a recomputation. Operations that are views alone do not run
     swap_out,   // operand: copy to host memory, kept under the storage's id
     swap_in,    // operand: copy back from there; the host copy is given up
     refuse,     // the command does not fit: answer with the error that its outputs, or its caller, get
@@ -95,7 +96,8 @@ struct Action {
 struct Completion {
   ErrorId error = 0;                    // run, measure, fill: it failed (outputs are poisoned); refuse: the error to hand out
   double seconds = 0;                   // run: how long it took
-  std::span<const std::size_t> sizes = {};   // measure: bytes of each output
+  std::span<const std::size_t> sizes = {};  // measure: bytes of each output
+  std::size_t workspace = 0;                // measure: bytes that the run needs, where they depend on the sizes
 };
 
 enum class Residency : std::uint8_t { resident, dropped, swapped, poisoned };
@@ -147,8 +149,8 @@ class Machine {
   void swap_in(Slot slot);
   void export_storage(Slot slot);        // resident already; pinned until as many unexports
   void unexport(StorageId storage);
-  // 0: none. Refuses if what is charged does not fit; the old one stays. A higher one may be made use of at once: the shell raises
-  // the arena's limit before this command, and lowers it after.
+  // 0: none. Refuses if what is charged does not fit; the old one stays. The arena's limit is set after it: pages are given back, none
+  // are committed in this command.
   void set_budget(std::uint8_t device, std::size_t bytes);
   void set_recording(bool on) noexcept;  // whether recipes are kept from here on
   void reset_peak(std::uint8_t device) noexcept;

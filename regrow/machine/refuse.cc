@@ -31,10 +31,7 @@ void Machine::State::push_refusal(std::size_t required, std::size_t smallest) {
   action.smallest = smallest;
 }
 
-void Machine::State::keep_refusal(ErrorId error) {
-  refusal = error;
-  settle(nullptr);
-}
+void Machine::State::keep_refusal(ErrorId error) { refusal = error; }
 
 // What cannot be given up: sources, and what is exported. Operands of the command are counted apart.
 std::size_t Machine::State::pinned_bytes(std::uint8_t device) const noexcept {

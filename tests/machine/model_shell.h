@@ -75,11 +75,9 @@ class ModelShell {
   void swap_in(Slot slot) { machine.swap_in(slot), carry_out(); }
   void unexport(StorageId storage) { machine.unexport(storage), carry_out(); }
   void set_budget(std::size_t bytes, std::uint8_t device = 0) {
-    const std::size_t old = std::exchange(memory_[device].limit, bytes == 0 || memory_[device].limit == 0
-                                                                     ? 0 : std::max(bytes, memory_[device].limit));
     machine.set_budget(device, bytes);
     carry_out();
-    memory_[device].limit = machine.refused() == 0 ? bytes : old;
+    if (machine.refused() == 0) memory_[device].limit = bytes;
   }
   // Its value; it must be good, and the fetch must not be refused.
   Value value(Slot slot) {

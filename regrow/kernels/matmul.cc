@@ -118,9 +118,9 @@ dnnl::MatmulProblem matrix_of(const Problem& p, std::int64_t m, std::int64_t n) 
           .c_row = p.n};
 }
 
-Problem problem_of(const Desc& a, const Desc& b, const Desc& out) {
+Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out) {
   Problem p;
-  p.dtype = computed_in(out.dtype);
+  p.dtype = dtype;
   p.rounded = p.dtype != out.dtype;
   p.a.desc = as_matrix(a, Side::left), p.b.desc = as_matrix(b, Side::right);
   const Shape& left = p.a.desc.shape;
@@ -144,6 +144,12 @@ Problem problem_of(const Desc& a, const Desc& b, const Desc& out) {
   merge_batch(p);
   p.onednn = may_use_onednn && p.macs() > 0 && dnnl::plan_matmul(matrix_of(p, p.m, p.n)).available;
   return p;
+}
+
+// bf16 where oneDNN does not take it (an inner size of 0, strides) is f32's work: the engine has no product of its own for it.
+Problem problem_of(const Desc& a, const Desc& b, const Desc& out) {
+  Problem p = problem_in(computed_in(out.dtype), a, b, out);
+  return p.dtype == DType::bf16 && !p.onednn ? problem_in(DType::f32, a, b, out) : p;
 }
 
 // The work of one thread: some of the products, or a range of rows or columns of each.

@@ -8,6 +8,12 @@ Var Gradient::saved(std::span<const Var> vars, std::size_t i, const char* what) 
   return vars[i];
 }
 
+const OpRecord& record_named(std::string_view name) {
+  const OpRecord* record = find_op(name);
+  require(record != nullptr, "no operator is named '{}'", name);
+  return *record;
+}
+
 Var call_op(const OpRecord& record, std::initializer_list<Var> in, std::initializer_list<AttrArg> attrs, RandomState random) {
   const Op applied(record, Attrs(record.name, record.attributes, {attrs.begin(), attrs.size()}));
   Var out;

@@ -66,10 +66,12 @@ class Gradient {
   static Var saved(std::span<const Var> vars, std::size_t i, const char* what);
 };
 
+const OpRecord& record_named(std::string_view name);  // throws Error if there is none
+
 // op<"exp">(x); op<"sum">({x}, {{"axis", axes}}); the record is looked up once.
 template <FixedString Name>
 const OpRecord& record_of() {
-  static const OpRecord& record = regrow::op(Name.view()).record();
+  static const OpRecord& record = record_named(Name.view());
   return record;
 }
 

@@ -120,15 +120,16 @@ bool reshape_strides(const Shape& from, const Strides& strides, const Shape& to,
       if (a < b) a *= from[i_end++];
       else b *= to[j_end++];
     }
-    std::int64_t step = 0;  // stride of the innermost axis longer than 1
+    bool found = false;     // an axis longer than 1
+    std::int64_t step = 1;  // stride of the innermost of them
     std::int64_t expected = 0;
     for (std::size_t k = i_end; k-- > i;) {
       if (from[k] == 1) continue;
-      if (step == 0) step = strides[k];
+      if (!found) found = true, step = strides[k];
       else if (strides[k] != expected) return false;
       expected = strides[k] * from[k];
     }
-    for (std::size_t k = j_end; k-- > j;) out[k] = step == 0 ? 1 : step, step *= to[k];
+    for (std::size_t k = j_end; k-- > j;) out[k] = step, step *= to[k];
     i = i_end, j = j_end;
   }
   return true;

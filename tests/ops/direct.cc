@@ -84,8 +84,9 @@ HostArray host(const Value& value) { return HostArray::gather(value.view()); }
 
 std::vector<Value> run(const Op& op, std::span<const Value> in, const Options& options) {
   const OpRecord& record = op.record();
-  const std::string name(op.name());
   const std::vector<const Desc*> in_descs = pointers(in);
+  std::string name(op.name());
+  for (const Desc* desc : in_descs) name += " " + to_string(*desc) + " strides " + to_string(desc->strides);
   std::vector<OutDesc> inferred;
   infer(op, in_descs, inferred);
   const std::vector<View> in_views = views(in);

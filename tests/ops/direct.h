@@ -79,6 +79,8 @@ HostArray array(const Shape& shape, const std::vector<double>& values) {
     return HostArray::from(converted, shape);
   }
 }
+using HostArrays = std::vector<HostArray>;
+
 // The elements as doubles, row-major.
 std::vector<double> numbers(const HostArray& array);
 

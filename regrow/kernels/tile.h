@@ -19,15 +19,15 @@ namespace regrow::kernels {
 inline constexpr std::size_t tile_size = 1024;  // elements
 inline constexpr int max_tile_inputs = 3;
 
-// out[i] = f(in[0][i], in[1][i], …) for i < n. Buffers are dense, hold their operand's element type, and have room for reads and
-// writes up to tile_size elements, so that a kernel may compute whole vectors past n.
+// out[i] = f(in[0][i], in[1][i], …) for i < n, n any number. Buffers are dense and hold their operand's element type, aligned to
+// one element; nothing outside [0, n) is read or written. `out` may be the very buffer of an operand whose elements are as large.
 using TileFn = void (*)(const void* const* in, void* out, std::size_t n);
 
 // How one elementwise operation computes, for given operand types.
 struct TileKernel {
-  TileFn fn = nullptr;                              // null: not available for these types
-  std::array<DType, max_tile_inputs> operands{};    // inputs are converted to these on the way into a tile
-  DType result = DType::f32;                        // what fn writes; converted to the output's type on the way out
+  TileFn fn = nullptr;                            // null: not available for these types
+  std::array<DType, max_tile_inputs> operands{};  // inputs are converted to these on the way into a tile
+  DType result = DType::f32;                      // what fn writes; converted to the output's type on the way out
 };
 
 // A straight-line program over tiles. Registers 0 … inputs-1 are the program's inputs; step k writes register inputs + k, rounded
@@ -45,8 +45,9 @@ struct TileProgram {
   std::vector<std::uint16_t> outputs;
 };
 
-// Runs the program. Inputs broadcast to the outputs' common shape; outputs are dense in one axis order. An output may be the very
-// storage of an input that has the same strides.
+// Runs the program. Inputs broadcast to the outputs' common shape, whatever their strides and types; an output whose type is not
+// its register's is converted. Fastest where outputs are dense in one common axis order; other strides are scattered to. An output
+// may be the very storage of an input that has the same strides and element size.
 void run_tiles(const TileProgram& program, std::span<const View> in, std::span<const View> out);
 // One step, without building a program.
 void run_tile(const TileKernel& kernel, std::span<const View> in, const View& out);

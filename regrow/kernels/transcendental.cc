@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that are rounded, not exact. f32: Highway's vector functions with the special cases put right; errors are stated in
+// tests/kernels. f64: the C library's, one at a time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "regrow/kernels/transcendental.cc"
+#include "regrow/kernels/targets.inc"
+
+#include "hwy/foreach_target.h"  // must come before highway.h
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "regrow/kernels/kernel_tables.h"
+#include "regrow/kernels/simd_loop.inc"
+
+HWY_BEFORE_NAMESPACE();
+namespace regrow::kernels {
+namespace HWY_NAMESPACE {
+
+// Highway's functions make something of NaN; ours give it back.
+template <class V>
+HWY_INLINE V keep_nan(V x, V result) {
+  return hn::IfThenElse(hn::Ne(x, x), x, result);
+}
+
+struct Exp {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    const V inside = hn::Min(x, hn::Set(d, 89.0f));  // e^89 is beyond the range already
+    return keep_nan(x, hn::Exp(d, inside));
+  }
+};
+
+struct Expm1 {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    const V result = hn::Expm1(d, hn::Min(x, hn::Set(d, 89.0f)));
+    return keep_nan(x, hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, result));
+  }
+};
+
+// The logarithm of a positive number, or of what is none.
+template <class D, class V>
+HWY_INLINE V log_edges(D d, V x, V result) {
+  const V zero = hn::Zero(d), infinity = hn::Set(d, std::numeric_limits<float>::infinity());
+  result = hn::IfThenElse(hn::Eq(x, infinity), infinity, result);
+  result = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity), result);
+  result = hn::IfThenElse(hn::Lt(x, zero), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), result);
+  return result;
+}
+
+struct Log {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    return keep_nan(x, log_edges(d, x, hn::Log(d, x)));
+  }
+};
+
+struct Log1p {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    const V one_more = hn::Add(x, hn::Set(d, 1.0f));
+    const V result = log_edges(d, one_more, hn::Log1p(d, x));
+    return keep_nan(x, hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, result));
+  }
+};
+
+struct Tanh {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    return keep_nan(x, hn::Tanh(d, x));
+  }
+};
+
+// 1/(1+e^-x), by the power that does not overflow.
+struct Sigmoid {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    const V one = hn::Set(d, 1.0f), power = hn::Exp(d, hn::Neg(hn::Abs(x)));
+    const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), power, one);
+    return keep_nan(x, hn::Div(numerator, hn::Add(one, power)));
+  }
+};
+
+// Beyond this the vector functions lose digits in the reduction by pi.
+constexpr float large_angle = 30000.0f;
+
+template <float (*Scalar)(float)>
+struct LargeAngles {
+  template <class D, class V>
+  static HWY_INLINE V patch(D d, V x, V result) {
+    if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), hn::Set(d, large_angle))))) return result;
+    HWY_ALIGN float angles[hn::MaxLanes(d)];
+    HWY_ALIGN float results[hn::MaxLanes(d)];
+    hn::Store(x, d, angles);
+    hn::Store(result, d, results);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i)
+      if (!(std::fabs(angles[i]) <= large_angle)) results[i] = Scalar(angles[i]);
+    return hn::Load(d, results);
+  }
+};
+
+inline float scalar_sin(float x) { return std::sin(x); }
+inline float scalar_cos(float x) { return std::cos(x); }
+
+struct Sin {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    const V result = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::Sin(d, x));
+    return LargeAngles<scalar_sin>::patch(d, x, result);
+  }
+};
+
+struct Cos {
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    return LargeAngles<scalar_cos>::patch(d, x, hn::Cos(d, x));
+  }
+};
+
+template <double (*Function)(double)>
+void double_loop(const void* const* in, void* out, std::size_t n) {
+  const auto* from = static_cast<const double*>(in[0]);
+  auto* to = static_cast<double*>(out);
+  for (std::size_t i = 0; i < n; ++i) to[i] = Function(from[i]);
+}
+
+inline double sigmoid(double x) {
+  const double power = std::exp(-std::fabs(x));
+  return (x < 0 ? power : 1.0) / (1.0 + power);
+}
+
+inline float erf_of(float x) { return std::erf(x); }
+
+void erf_loop(const void* const* in, void* out, std::size_t n) {
+  const auto* from = static_cast<const float*>(in[0]);
+  auto* to = static_cast<float*>(out);
+  for (std::size_t i = 0; i < n; ++i) to[i] = erf_of(from[i]);
+}
+
+TileFn transcendental_function(Unary f, DType type) {
+  if (!is_floating(type)) return nullptr;
+  const bool wide = type == DType::f64;
+  switch (f) {
+    case Unary::exp: return wide ? double_loop<std::exp> : vector_loop1<float, Exp>;
+    case Unary::expm1: return wide ? double_loop<std::expm1> : vector_loop1<float, Expm1>;
+    case Unary::log: return wide ? double_loop<std::log> : vector_loop1<float, Log>;
+    case Unary::log1p: return wide ? double_loop<std::log1p> : vector_loop1<float, Log1p>;
+    case Unary::sin: return wide ? double_loop<std::sin> : vector_loop1<float, Sin>;
+    case Unary::cos: return wide ? double_loop<std::cos> : vector_loop1<float, Cos>;
+    case Unary::tanh: return wide ? double_loop<std::tanh> : vector_loop1<float, Tanh>;
+    case Unary::sigmoid: return wide ? double_loop<sigmoid> : vector_loop1<float, Sigmoid>;
+    case Unary::erf: return wide ? double_loop<std::erf> : erf_loop;
+    default: return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace regrow::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace regrow::kernels {
+
+HWY_EXPORT(transcendental_function);
+
+TileFn find_transcendental(Unary f, DType type) { return HWY_DYNAMIC_DISPATCH(transcendental_function)(f, type); }
+
+}  // namespace regrow::kernels
+#endif  // HWY_ONCE

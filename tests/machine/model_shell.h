@@ -29,6 +29,17 @@ inline Value kernel(Payload payload, std::size_t index, std::span<const Value> i
   return value;
 }
 
+// An operation, written down.
+struct Call {
+  Payload payload = 0;
+  std::vector<Slot> inputs = {};
+  std::vector<OutputSpec> outputs = {};
+  std::vector<Slot> deletes = {};
+  std::size_t workspace = 0;
+  std::uint8_t device = 0;
+  bool replayable = true, fallible = false, state = false, measure = false;
+};
+
 class ModelShell {
  public:
   explicit ModelShell(const Config& config = {}) : machine(config), memory_(static_cast<std::size_t>(config.devices)) {}
@@ -68,6 +79,11 @@ class ModelShell {
   void apply(const ApplySpec& spec) {
     machine.apply(spec);
     carry_out();
+  }
+  void apply(const Call& call) {
+    apply(ApplySpec{.payload = call.payload, .device = call.device, .replayable = call.replayable, .fallible = call.fallible,
+                    .state = call.state, .measure = call.measure, .inputs = call.inputs, .outputs = call.outputs,
+                    .deletes = call.deletes, .workspace = call.workspace});
   }
   void del(Slot slot) { machine.del(slot), carry_out(); }
   void drop(Slot slot) { machine.drop(slot), carry_out(); }
@@ -122,6 +138,7 @@ class ModelShell {
     return n;
   }
   bool retired(Payload payload) const { return retired_.contains(payload); }
+  std::size_t live() const { return machine.usage(0).live_bytes; }
   std::size_t swapped() const { return host_.size(); }
   std::size_t committed(std::uint8_t device = 0) const { return memory_[device].granules.size() * granule; }
 

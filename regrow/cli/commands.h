@@ -22,8 +22,8 @@ class UsageError : public std::runtime_error {
 };
 
 // Exit codes of the program.
-inline constexpr int exit_failed = 1;       // the data, the machine or the computation
-inline constexpr int exit_usage = 2;        // the command line
+inline constexpr int exit_failed = 1;         // the data, the machine or the computation
+inline constexpr int exit_usage = 2;          // the command line
 inline constexpr int exit_interrupted = 130;  // Ctrl-C
 
 // The whole program. Prints errors on stderr, one line each.

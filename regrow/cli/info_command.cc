@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `regrow info`: what this build is and what it runs on.
 #include <absl/base/config.h>
-#include <dnnl.hpp>
 #include <fmt/format.h>
 #include <hwy/highway.h>
 #include <spdlog/version.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zlib.h>
+#include <dnnl.hpp>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,9 @@ std::string instruction_sets() {
 
 std::string dnnl_version_text() {
   const dnnl_version_t& version = *dnnl_version();
-  const char* threads = version.cpu_runtime == DNNL_RUNTIME_OMP ? "OpenMP" : version.cpu_runtime == DNNL_RUNTIME_SEQ ? "sequential" : "other";
+  const char* threads = version.cpu_runtime == DNNL_RUNTIME_OMP   ? "OpenMP"
+                        : version.cpu_runtime == DNNL_RUNTIME_SEQ ? "sequential"
+                                                                  : "other";
   return fmt::format("{}.{}.{} ({})", version.major, version.minor, version.patch, threads);
 }
 
@@ -64,7 +66,8 @@ int print_info() {
   print("version", REGROW_VERSION);
   print("compiler", compiler());
   print("devices", fmt::format("cpu:0 and up, arenas in this machine's memory ({})",
-                               format_bytes(static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)))));
+                               format_bytes(static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                                            static_cast<std::size_t>(sysconf(_SC_PAGESIZE)))));
   print("threads", fmt::format("{} for kernels, {} processors", kernels::kernel_threads(), std::thread::hardware_concurrency()));
   print("instructions", instruction_sets());
   print("libraries", libraries());

@@ -80,7 +80,8 @@ std::string description(const OpRecord& record) {
   std::string text = fmt::format("{}\n\n{}\n", signature(record), record.doc);
   if (!record.attributes.empty()) text += "\nattributes\n";
   for (const AttrSpec& spec : record.attributes) {
-    text += fmt::format("  {:<12} {} ({}){}{}\n", spec.name, name_of(spec.type), default_of(spec), spec.doc.empty() ? "" : ": ", spec.doc);
+    text += fmt::format("  {:<12} {} ({}){}{}\n", spec.name, name_of(spec.type), default_of(spec), spec.doc.empty() ? "" : ": ",
+                        spec.doc);
   }
   const std::string types = types_of(record);
   if (!types.empty()) text += fmt::format("\ntypes   {}\n", types);
@@ -110,7 +111,8 @@ std::string markdown() {
       text += fmt::format("| `{}` | {} | {} | {} |\n", spec.name, name_of(spec.type), default_of(spec), spec.doc);
     }
     const std::string types = types_of(record);
-    text += fmt::format("\n{}{}{}.\n", types.empty() ? "" : "Types: ", types, types.empty() ? facts_of(record) : ". " + facts_of(record));
+    text += fmt::format("\n{}{}{}.\n", types.empty() ? "" : "Types: ", types,
+                        types.empty() ? facts_of(record) : ". " + facts_of(record));
   }
   return text;
 }

@@ -14,7 +14,7 @@ namespace regrow::cli {
 namespace {
 
 constexpr double redraw_seconds = 0.25;
-constexpr double line_seconds = 30;      // without a terminal: no longer silent than this
+constexpr double line_seconds = 30;        // without a terminal: no longer silent than this
 constexpr std::int64_t lines_in_all = 10;  // without a terminal: about as many over the run
 constexpr int bar_cells = 20;
 
@@ -34,7 +34,8 @@ std::string format_duration(double seconds) {
 
 std::string to_string(const Standing& s) {
   return fmt::format("step {}/{}  loss {:.4f}  {:.0f} images/s  live {}  peak {}  {} left", s.step, s.steps, s.loss,
-                     s.images_per_second, format_bytes(s.live_bytes), format_bytes(s.peak_bytes), format_duration(s.seconds_left));
+                     s.images_per_second, format_bytes(s.live_bytes), format_bytes(s.peak_bytes),
+                     format_duration(s.seconds_left));
 }
 
 std::string bar_line(const Standing& s, int columns) {

@@ -8,9 +8,9 @@
 namespace regrow {
 
 struct Ending {
-  int exit_code = -1;   // -1: did not exit by itself
-  int signal = 0;       // that ended it
-  bool hung = false;    // was alive at the limit, and was killed
+  int exit_code = -1;  // -1: did not exit by itself
+  int signal = 0;      // that ended it
+  bool hung = false;   // was alive at the limit, and was killed
   double seconds = 0;
   std::string out, err;
 };
@@ -18,8 +18,8 @@ std::ostream& operator<<(std::ostream& stream, const Ending& ending);
 
 struct RunOptions {
   double limit_seconds = 30;
-  int signal = 0;               // to send,
-  std::string after = {};       // once this has appeared on its output
+  int signal = 0;          // to send,
+  std::string after = {};  // once this has appeared on its output
 };
 
 // Requires a path as argv[0]. Standard input is empty. Throws std::runtime_error if the process cannot be started.

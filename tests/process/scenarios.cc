@@ -91,9 +91,10 @@ int create_a_channel_last() {
 
 int exit_while_a_callback_runs() {
   rg::apply(callback([] {
-    say("inside");
-    std::this_thread::sleep_for(300ms);
-  }), {rg::ones({2})});
+              say("inside");
+              std::this_thread::sleep_for(300ms);
+            }),
+            {rg::ones({2})});
   std::this_thread::sleep_for(50ms);
   std::exit(3);
 }
@@ -106,9 +107,10 @@ int exit_inside_a_callback() {
 
 int exit_while_a_callback_throws() {
   rg::apply(callback([] {
-    std::this_thread::sleep_for(100ms);
-    throw std::runtime_error("the callback's own words");
-  }), {rg::ones({2})});
+              std::this_thread::sleep_for(100ms);
+              throw std::runtime_error("the callback's own words");
+            }),
+            {rg::ones({2})});
   std::exit(3);
 }
 
@@ -125,9 +127,11 @@ int exit_in_a_handler_of_a_callback_error() {
 int throwing_callbacks() {
   for (int i = 0; i < 200; ++i) {
     rg::Tensor result = rg::apply(callback([i] {
-      if (i % 2) throw i;  // not even a std::exception
-      throw std::runtime_error("own words");
-    }), {rg::ones({2})}).at(0);
+                                    if (i % 2) throw i;  // not even a std::exception
+                                    throw std::runtime_error("own words");
+                                  }),
+                                  {rg::ones({2})})
+                            .at(0);
     try {
       result.wait();
       return 1;

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as a user runs it: exit codes, what it says, and where.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "regrow/base/error.h"
+#include "tests/data/idx_file.h"
+#include "tests/process/child_process.h"
+
+namespace regrow {
+namespace {
+
+using data::gzipped;
+using data::idx;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Program : public testing::Test {
+ protected:
+  static Ending run(std::vector<std::string> arguments, RunOptions options = {}) {
+    arguments.insert(arguments.begin(), REGROW_PROGRAM);
+    return run_process(arguments, options);
+  }
+  static void expect_complaint(const std::vector<std::string>& arguments, int code, const std::string& text) {
+    const Ending ending = run(arguments);
+    EXPECT_EQ(ending.exit_code, code) << ending;
+    EXPECT_THAT(ending.err, StartsWith("regrow: ")) << ending;
+    EXPECT_THAT(ending.err, HasSubstr(text)) << ending;
+    EXPECT_EQ(std::count(ending.err.begin(), ending.err.end(), '\n'), 1) << ending;
+  }
+
+  // 64 images to learn from, 20 to test with.
+  std::string small_data() const {
+    auto write = [&](const std::string& part, std::uint32_t count) {
+      std::string images, labels;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        for (std::uint32_t pixel = 0; pixel < 28 * 28; ++pixel) images += static_cast<char>(pixel * (i + 3) % 251);
+        labels += static_cast<char>(i % 10);
+      }
+      folder_.write(part + "-images-idx3-ubyte.gz", gzipped(idx(0x08, {count, 28, 28}, images)));
+      folder_.write(part + "-labels-idx1-ubyte", idx(0x08, {count}, labels));
+    };
+    write("train", 64);
+    write("t10k", 20);
+    return folder_.path();
+  }
+  nlohmann::json train(std::vector<std::string> arguments) const {
+    const std::string file = folder_.path() / "result.json";
+    arguments.insert(arguments.begin(), "train");
+    arguments.insert(arguments.end(), {"--data", small_data(), "--json", file});
+    const Ending ending = run(arguments);
+    EXPECT_EQ(ending.exit_code, 0) << ending;
+    EXPECT_EQ(ending.err, "");
+    return nlohmann::json::parse(std::ifstream(file), nullptr, false);
+  }
+  data::TemporaryFolder folder_;
+};
+
+TEST_F(Program, HelpIsEverywhere) {
+  const Ending top = run({"--help"});
+  EXPECT_EQ(top.exit_code, 0) << top;
+  for (const char* command : {"train", "ops", "info"}) {
+    EXPECT_THAT(top.out, HasSubstr(command));
+    const Ending help = run({command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << help;
+    EXPECT_THAT(help.out, HasSubstr("Usage")) << help;
+  }
+  const std::string train = run({"train", "--help"}).out;
+  for (const char* option : {"--data", "--epochs", "--steps", "--batch", "--learning-rate", "--seed", "--threads",
+                             "--async-level", "--lookahead", "--json", "mlp", "cnn"}) {
+    EXPECT_THAT(train, HasSubstr(option));
+  }
+}
+
+TEST_F(Program, WrongArgumentsAreOneLineAndExitCodeTwo) {
+  expect_complaint({}, 2, "subcommand");
+  expect_complaint({"fly"}, 2, "fly");
+  expect_complaint({"train"}, 2, "model");
+  expect_complaint({"train", "rnn"}, 2, "rnn");
+  expect_complaint({"train", "mlp", "cnn"}, 2, "cnn");
+  expect_complaint({"train", "mlp", "--bacth", "3"}, 2, "--bacth");
+  expect_complaint({"train", "mlp", "--batch", "0"}, 2, "--batch");
+  expect_complaint({"train", "mlp", "--batch", "many"}, 2, "--batch");
+  expect_complaint({"train", "mlp", "--steps", "-1"}, 2, "--steps");
+  expect_complaint({"train", "mlp", "--epochs", "1", "--steps", "5"}, 2, "--epochs");
+  expect_complaint({"train", "mlp", "--learning-rate", "-0.1"}, 2, "--learning-rate");
+  expect_complaint({"train", "mlp", "--learning-rate", "nan"}, 2, "--learning-rate");
+  expect_complaint({"train", "mlp", "--threads", "0"}, 2, "--threads");
+  expect_complaint({"train", "mlp", "--async-level", "3"}, 2, "--async-level");
+  expect_complaint({"ops", "no_such_operator"}, 2, "no_such_operator");
+}
+
+TEST_F(Program, BadDataIsOneLineAndExitCodeOne) {
+  expect_complaint({"train", "mlp", "--data", folder_.path() / "none"}, 1, "none: no such folder");
+  expect_complaint({"train", "mlp", "--data", folder_.path()}, 1, "neither train-images-idx3-ubyte nor");
+  const std::string folder = small_data();
+  const std::filesystem::path images = folder_.path() / "train-images-idx3-ubyte.gz";
+  std::filesystem::resize_file(images, std::filesystem::file_size(images) / 2);
+  expect_complaint({"train", "mlp", "--data", folder}, 1, "train-images-idx3-ubyte.gz: truncated");
+  small_data();
+  folder_.write("t10k-labels-idx1-ubyte", "garbage and more");
+  expect_complaint({"train", "mlp", "--data", folder}, 1, "t10k-labels-idx1-ubyte: not an IDX file");
+}
+
+TEST_F(Program, AResultFileThatCannotBeWrittenIsRefusedBeforeTraining) {
+  expect_complaint({"train", "mlp", "--data", small_data(), "--json", folder_.path() / "none" / "a.json"}, 1, "a.json");
+}
+
+TEST_F(Program, TheResultSaysHowTrainingWent) {
+  for (const char* model : {"mlp", "cnn"}) {
+    const nlohmann::json result = train({model, "--steps", "5", "--batch", "16"});
+    EXPECT_EQ(result.value("model", ""), model);
+    EXPECT_EQ(result.value("steps", 0), 5);
+    EXPECT_GT(result.value("seconds_per_step", 0.0), 0);
+    EXPECT_GT(result.value("loss", 0.0), 0);
+    EXPECT_GE(result.value("accuracy", -1.0), 0);
+    EXPECT_LE(result.value("accuracy", 2.0), 1);
+    EXPECT_EQ(result.value("params_hash", "").size(), 16u) << result;
+    EXPECT_GT(result.value("peak_bytes", 0), 28 * 28 * 16 * 4);
+    EXPECT_GT(result.value("operators", 0), 5 * 10);
+  }
+}
+
+TEST_F(Program, AnEpochIsEveryBatchOnce) {
+  EXPECT_EQ(train({"mlp", "--epochs", "2", "--batch", "10"}).value("steps", 0), 2 * 7);  // 64 images: the last batch holds 4
+}
+
+TEST_F(Program, TheSameParametersAtEveryAsyncLevelAndLookahead) {
+  const auto hash = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"cnn", "--steps", "4", "--batch", "8", "--seed", "3"});
+    return train(more).value("params_hash", "none");
+  };
+  const std::string wanted = hash({});
+  EXPECT_EQ(hash({"--async-level", "0"}), wanted);
+  EXPECT_EQ(hash({"--async-level", "1", "--lookahead", "0"}), wanted);
+  EXPECT_EQ(hash({"--lookahead", "100"}), wanted);
+  EXPECT_NE(hash({"--seed", "4"}), wanted);
+  EXPECT_NE(hash({"--learning-rate", "0.5"}), wanted);
+}
+
+TEST_F(Program, OutputThatIsNoTerminalIsPlainLines) {
+  const Ending ending = run({"train", "mlp", "--data", small_data(), "--steps", "20", "--batch", "16"});
+  EXPECT_EQ(ending.exit_code, 0) << ending;
+  EXPECT_THAT(ending.out, HasSubstr("step 20/20  loss "));
+  EXPECT_THAT(ending.out, HasSubstr("images/s"));
+  EXPECT_THAT(ending.out, HasSubstr("accuracy"));
+  EXPECT_THAT(ending.out, Not(HasSubstr("\r")));
+  EXPECT_THAT(ending.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(Program, CtrlCEndsTrainingAtOnceWithExitCode130) {
+  const Ending ending =
+      run({"train", "cnn", "--data", small_data(), "--steps", "1000000"}, {.signal = SIGINT, .after = "step 1/"});
+  EXPECT_FALSE(ending.hung) << ending;
+  EXPECT_EQ(ending.exit_code, 130) << ending;
+  EXPECT_LT(ending.seconds, 10);
+}
+
+TEST_F(Program, OperatorsAreListedAndDescribed) {
+  const Ending list = run({"ops"});
+  EXPECT_EQ(list.exit_code, 0);
+  for (const char* name : {"add(", "matmul(", "conv2d(", "cross_entropy("}) EXPECT_THAT(list.out, HasSubstr(name));
+  const Ending one = run({"ops", "sum"});
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_THAT(one.out, StartsWith("sum("));
+  EXPECT_THAT(one.out, HasSubstr("axis"));
+  EXPECT_THAT(one.out, HasSubstr("keepdims"));
+  EXPECT_THAT(one.out, HasSubstr("f32"));
+}
+
+TEST_F(Program, InfoNamesVersionsDevicesAndOptions) {
+  const Ending info = run({"info"});
+  EXPECT_EQ(info.exit_code, 0);
+  for (const char* word : {"version", "cpu:0", "threads", "oneDNN 2.", "Highway 1.", "async_level", "REGROW_ASYNC_LEVEL"}) {
+    EXPECT_THAT(info.out, HasSubstr(word));
+  }
+}
+
+}  // namespace
+}  // namespace regrow

@@ -25,7 +25,7 @@ def layer_order(root):
 def sources(root):
     for top in ("regrow", "python"):
         for file in sorted((root / top).rglob("*")):
-            if file.suffix in (".h", ".cc"):
+            if file.suffix in (".h", ".cc", ".inc"):
                 yield file.relative_to(root).as_posix()
 
 

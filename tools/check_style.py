@@ -26,7 +26,7 @@ MAY_SPEAK = {
     "regrow/cli/": "a program talks to its user",
     "regrow/machine/placement.cc": "a broken ledger would hand out bytes that belong to somebody else",
 }
-SOURCE = {".h", ".cc"}
+SOURCE = {".h", ".cc", ".inc"}
 SCRIPT = {".py", ".cmake", ".sh"}
 USERS_PROGRAMS = "tests/contract/"  # copied as users write them
 GENERATED = re.compile(r"(^|/)(op_table\.cc|CMakeCache\.txt|__pycache__|compile_commands\.json)(/|$)|^build[-/]"

@@ -22,13 +22,8 @@ int main() {
   rg::Tensor x = rg::tensor(std::span<const float>(points), {200, 2});
   rg::Tensor y = rg::tensor(std::span<const float>(labels), {200, 1});
 
-  nn::Linear first(2, 32), second(32, 32), last(32, 1);
-  auto net = [&](const rg::Tensor& in) { return last(rg::tanh(second(rg::tanh(first(in))))); };
-  std::vector<rg::Parameter> parameters;
-  for (const nn::Module& layer : {nn::Module(first), nn::Module(second), nn::Module(last)}) {
-    for (const rg::Parameter& parameter : layer.parameters()) parameters.push_back(parameter);
-  }
-  rg::optim::Adam adam(parameters, {.learning_rate = 0.01f});
+  nn::Sequential net(nn::Linear(2, 32), nn::Tanh(), nn::Linear(32, 32), nn::Tanh(), nn::Linear(32, 1));
+  rg::optim::Adam adam(net.parameters(), {.learning_rate = 0.01f});
 
   for (int step = 0; step <= 300; ++step) {
     rg::Tensor loss = rg::mean(rg::square(net(x) - y));

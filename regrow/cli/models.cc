@@ -17,10 +17,10 @@ struct Mlp : nn::Module {
 
 // Two blocks of convolution and pooling, then two linear layers.
 struct Cnn : nn::Module {
-  nn::Conv2d first{1, 32, 5, {.padding = 2}};
-  nn::Conv2d second{32, 64, 5, {.padding = 2}};
+  nn::Conv2d first{1, 32, 3, {.padding = 1}};
+  nn::Conv2d second{32, 64, 3, {.padding = 1}};
   nn::Linear hidden{64 * 7 * 7, 128};
-  nn::Dropout dropout{0.25};
+  nn::Dropout dropout{0.1};
   nn::Linear output{128, 10};
 
   Cnn() { add("first", first), add("second", second), add("hidden", hidden), add("dropout", dropout), add("output", output); }
@@ -39,7 +39,7 @@ Model make() {
 
 constexpr ModelSpec models[] = {
     {"mlp", "784-256-10, relu", 1e-3, 64, make<Mlp>},
-    {"cnn", "two 5x5 convolutions with pooling, two linear layers, dropout", 1e-3, 64, make<Cnn>},
+    {"cnn", "two 3x3 convolutions with pooling, two linear layers, dropout", 2e-3, 32, make<Cnn>},
 };
 
 }  // namespace

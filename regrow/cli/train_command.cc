@@ -100,10 +100,12 @@ Command add_train(CLI::App& app) {
   auto line = std::make_shared<Line>();
   CLI::App* command = app.add_subcommand("train", "Train a model on labelled images and measure it");
   std::vector<std::string> names;
-  std::string docs = "What to train";
+  std::string docs = "What to train", batches, rates;
   for (const ModelSpec& model : all_models()) {
     names.emplace_back(model.name);
     docs += fmt::format("{} {}: {}", names.size() > 1 ? ";" : ".", model.name, model.doc);
+    batches += fmt::format("{}{} {}", names.size() > 1 ? ", " : "", model.name, model.batch);
+    rates += fmt::format("{}{} {}", names.size() > 1 ? ", " : "", model.name, model.learning_rate);
   }
   const CLI::Validator positive(positive_number, "POSITIVE", "positive");
   const CLI::Range count(std::int64_t{1}, std::int64_t{1} << 40);
@@ -112,9 +114,11 @@ Command add_train(CLI::App& app) {
       ->type_name("PATH");
   CLI::Option* epochs = command->add_option("--epochs", line->epochs, "Passes over the training images (1)")->check(count);
   command->add_option("--steps", line->steps, "Batches, instead of whole passes")->check(count)->excludes(epochs);
-  command->add_option("--batch", line->batch, "Images a step (64)")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  command->add_option("--batch", line->batch, "Images a step (" + batches + ")")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   command
-      ->add_option("--learning-rate", line->learning_rate, "Adam's step at the beginning; falls to 0 in a straight line (0.001)")
+      ->add_option("--learning-rate", line->learning_rate,
+                   "Adam's at the first step; it falls to 0 in a straight line (" + rates + ")")
       ->check(positive);
   command->add_option("--seed", line->seed, "Of the initial parameters, the order of images and the dropout (0)");
   command->add_option("--threads", line->threads, "Threads for kernels (all processors)")->check(CLI::Range(1, 1024));

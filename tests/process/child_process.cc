@@ -44,6 +44,7 @@ pid_t start(const std::vector<std::string>& argv, const Pipe& out, const Pipe& e
     dup2(nothing, STDIN_FILENO), dup2(out.write_end, STDOUT_FILENO), dup2(err.write_end, STDERR_FILENO);
     // What the child writes to must block it when full, not fail.
     fcntl(STDOUT_FILENO, F_SETFL, 0), fcntl(STDERR_FILENO, F_SETFL, 0);
+    std::signal(SIGINT, SIG_DFL);  // a shell's background jobs inherit that it is ignored
     execv(arguments[0], arguments.data());
     _exit(127);
   }

@@ -89,7 +89,8 @@ def check(root):
         text = (root / name).read_text()
         quoted = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
         ours = [i for i in quoted if i.startswith("regrow/")] + re.findall(r"^\s*#\s*include\s+<(regrow/[^>]+)>", text, re.M)
-        bad += [f'{name}: write "{i}" as a path from the root' for i in quoted if not i.startswith("regrow/")]
+        beside = (root / name).parent
+        bad += [f'{name}: write "{i}" as a path from the root' for i in quoted if (beside / i).exists()]
         bad += filter(None, (complaint(root, layers, name, i) for i in ours))
         graph[name] = [i for i in ours if (root / i).exists()]
     return bad + cycles(graph), len(graph), len(layers)

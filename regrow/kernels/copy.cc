@@ -58,7 +58,8 @@ void run_copy(const CopyPlan& plan, const Unit* from, Unit* to) {
         std::swap(outer[i], outer[last]), std::swap(from_outer[i], from_outer[last]), std::swap(to_outer[i], to_outer[last]);
         const std::int64_t rows = outer.back(), to_row = to_outer.back();
         drop_last();
-        walk<2>(outer, {from_outer, to_outer}, [&](std::int64_t a, std::int64_t b) { transpose(from + a, from_step, to + b, to_row, rows, n); });
+        walk<2>(outer, {from_outer, to_outer},
+                [&](std::int64_t a, std::int64_t b) { transpose(from + a, from_step, to + b, to_row, rows, n); });
         return;
       }
   walk<2>(outer, {from_outer, to_outer}, [&](std::int64_t a, std::int64_t b) { copy_row(from + a, from_step, to + b, to_step, n); });

@@ -52,7 +52,8 @@ class Placement {
   bool fits(std::size_t bytes) const noexcept;
   // Several at once, in this order.
   bool fits(const std::vector<std::size_t>& sizes) const;
-  // Appends what the arena must do first. Requires fits(bytes), else throws std::logic_error. Alignment: 64 bytes; 4096 from one granule on.
+  // Appends what the arena must do first. Requires fits(bytes), else throws std::logic_error. Alignment: 64 bytes; 4096 from one
+  // granule on.
   Place place(std::size_t bytes, std::vector<PageAction>& actions);
   // Ends the process with a message if nothing stands there: bytes of someone else would be lost.
   void release(const Place& place) noexcept;

@@ -41,7 +41,8 @@ template <class A, class T>
 void add_elements(const T* from, std::int64_t from_step, A* to, std::int64_t to_step, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     A& sum = to[i * to_step];
-    if constexpr (std::is_integral_v<A>) sum = static_cast<A>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(from[i * from_step]));
+    if constexpr (std::is_integral_v<A>)
+      sum = static_cast<A>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(from[i * from_step]));
     else sum += static_cast<A>(from[i * from_step]);
   }
 }

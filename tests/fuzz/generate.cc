@@ -158,7 +158,8 @@ class Generator {
     static const std::vector<std::string> names = {"sum", "mean", "max", "argmax", "any", "all"};
     const Live* x = any();
     std::vector<AttrArg> attrs;
-    if (x->desc.known && !x->desc.shape.empty() && chance(60)) attrs.push_back({"axis", Axes(static_cast<std::int64_t>(below(x->desc.shape.rank())))});
+    if (x->desc.known && !x->desc.shape.empty() && chance(60))
+      attrs.push_back({"axis", Axes(static_cast<std::int64_t>(below(x->desc.shape.rank())))});
     attrs.push_back({"keepdims", chance(50)});
     apply(pick(names), {x}, attrs);
   }
@@ -202,7 +203,10 @@ class Generator {
   void set_slice() {
     const Live* x = find([](const Live& l) { return l.desc.known && !l.desc.shape.empty(); });
     if (!x) return;
-    if (const Live* v = find([&](const Live& l) { return l.desc.known && l.desc.count() == 1 && l.desc.shape.empty() && l.desc.dtype == x->desc.dtype && l.desc.device == x->desc.device; }))
+    if (const Live* v = find([&](const Live& l) {
+          return l.desc.known && l.desc.count() == 1 && l.desc.shape.empty() && l.desc.dtype == x->desc.dtype &&
+                 l.desc.device == x->desc.device;
+        }))
       slice_of("set_slice", {x, v});
   }
 
@@ -210,7 +214,8 @@ class Generator {
     const Live* a = find([](const Live& l) { return l.desc.known && l.desc.shape.size() == 2 && real(l); });
     if (!a) return;
     const Live* b = find([&](const Live& l) {
-      return l.desc.known && l.desc.shape.size() == 2 && l.desc.shape[0] == a->desc.shape[1] && l.desc.dtype == a->desc.dtype && l.desc.device == a->desc.device;
+      return l.desc.known && l.desc.shape.size() == 2 && l.desc.shape[0] == a->desc.shape[1] && l.desc.dtype == a->desc.dtype &&
+             l.desc.device == a->desc.device;
     });
     if (b) apply("matmul", {a, b});
   }
@@ -219,7 +224,9 @@ class Generator {
     const Live* x = find([](const Live& l) { return l.desc.known && !l.desc.shape.empty(); });
     if (!x) return;
     // Indices are -2 … 4: often out of range, which only the worker can see.
-    if (const Live* i = find([&](const Live& l) { return l.desc.known && l.desc.shape.size() == 1 && l.desc.dtype == DType::i64 && l.desc.device == x->desc.device; }))
+    if (const Live* i = find([&](const Live& l) {
+          return l.desc.known && l.desc.shape.size() == 1 && l.desc.dtype == DType::i64 && l.desc.device == x->desc.device;
+        }))
       apply("take", {x, i}, {{"axis", std::int64_t{0}}});
   }
 
@@ -228,7 +235,9 @@ class Generator {
     if (!mask) return;
     if (chance(40)) {
       apply("nonzero", {mask});
-    } else if (const Live* x = find([&](const Live& l) { return l.desc.known && l.desc.shape == mask->desc.shape && l.desc.device == mask->desc.device; })) {
+    } else if (const Live* x = find([&](const Live& l) {
+                 return l.desc.known && l.desc.shape == mask->desc.shape && l.desc.device == mask->desc.device;
+               })) {
       apply("masked_select", {x, mask});
     }
   }
@@ -302,7 +311,8 @@ class Generator {
   }
 
   void look() {
-    static const std::vector<StepKind> kinds = {StepKind::get_value, StepKind::get_value, StepKind::get_shape, StepKind::wait, StepKind::crowd};
+    static const std::vector<StepKind> kinds = {StepKind::get_value, StepKind::get_value, StepKind::get_shape, StepKind::wait,
+                                                StepKind::crowd};
     if (chance(5)) return simple(StepKind::sync, false);
     if (chance(5)) {
       simple(StepKind::seed, false);
@@ -340,8 +350,11 @@ std::string to_string(const Program& program) {
     if (step.kind == StepKind::callback) what = fmt::format("callback#{}", static_cast<int>(step.callback));
     std::string attrs;
     for (const AttrArg& attr : step.attrs) attrs += fmt::format(" {}={}", attr.name, regrow::to_string(attr.value));
-    if (step.kind == StepKind::put) attrs = fmt::format(" {}{} on {}", name_of(step.value.dtype()), regrow::to_string(step.value.shape()), regrow::to_string(step.device));
-    text += fmt::format("{:4}: {}{}{}({}){}\n", line++, list(step.outputs), step.outputs.empty() ? "" : " = ", what, list(step.inputs), attrs);
+    if (step.kind == StepKind::put)
+      attrs = fmt::format(" {}{} on {}", name_of(step.value.dtype()), regrow::to_string(step.value.shape()),
+                          regrow::to_string(step.device));
+    text += fmt::format("{:4}: {}{}{}({}){}\n", line++, list(step.outputs), step.outputs.empty() ? "" : " = ", what,
+                        list(step.inputs), attrs);
   }
   return text;
 }

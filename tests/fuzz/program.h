@@ -23,7 +23,12 @@ enum class StepKind : std::uint8_t {
   sync, seed,
 };
 
-enum class CallbackKind : std::uint8_t { identity, twice, picky /* throws if its first element is positive */, source /* shape left open */ };
+enum class CallbackKind : std::uint8_t {
+  identity,
+  twice,
+  picky /* throws if its first element is positive */,
+  source /* shape left open */
+};
 
 struct Step {
   StepKind kind = StepKind::sync;

@@ -31,7 +31,11 @@ bool same(const HostArray& a, const HostArray& b) {
 class Run {
  public:
   Run(const Program& program, const Settings& settings)
-      : program_(program), settings_(settings), channel_(settings.options), handles_(static_cast<std::size_t>(program.values)), outcomes_(handles_.size()) {}
+      : program_(program),
+        settings_(settings),
+        channel_(settings.options),
+        handles_(static_cast<std::size_t>(program.values)),
+        outcomes_(handles_.size()) {}
 
   std::vector<Outcome> all() {
     for (line_ = 0; line_ < static_cast<int>(program_.steps.size()); ++line_) step(program_.steps[static_cast<std::size_t>(line_)]);
@@ -121,7 +125,9 @@ class Run {
   void callback(const Step& step) {
     CallbackOptions options;
     if (step.callback == CallbackKind::source) options.outputs = {{DType::f32, unknown}};
-    const Op op = callback_op("listener", [kind = step.callback, made = step.value](std::span<const HostArray> in) { return call_back(kind, made, in); }, options);
+    const Op op = callback_op(
+        "listener",
+        [kind = step.callback, made = step.value](std::span<const HostArray> in) { return call_back(kind, made, in); }, options);
     make(step, [&](std::span<const Handle> in) { return channel_.apply_op(op, in, site()); });
   }
 
@@ -154,7 +160,9 @@ class Run {
       case StepKind::apply: return apply(step);
       case StepKind::callback: return callback(step);
       case StepKind::export_import:
-        return make(step, [&](std::span<const Handle> in) { return std::vector{channel_.put(channel_.get_dev_tensor(in[0], site()), site())}; });
+        return make(step, [&](std::span<const Handle> in) {
+          return std::vector{channel_.put(channel_.get_dev_tensor(in[0], site()), site())};
+        });
       case StepKind::sync:
         try {
           channel_.sync(site());
@@ -202,8 +210,8 @@ class Run {
 
 std::string to_string(const Settings& settings) {
   const Options& o = settings.options;
-  return fmt::format("async_level={} lookahead={} host_compute={} record={} queue={} by_hand={}", o.async_level, o.lookahead, o.enable_host_compute,
-                     o.record_computing_path, o.queue_commands, settings.memory_by_hand);
+  return fmt::format("async_level={} lookahead={} host_compute={} record={} queue={} by_hand={}", o.async_level, o.lookahead,
+                     o.enable_host_compute, o.record_computing_path, o.queue_commands, settings.memory_by_hand);
 }
 
 std::vector<Outcome> run(const Program& program, const Settings& settings) { return Run(program, settings).all(); }
@@ -216,9 +224,11 @@ std::string difference(const std::vector<Outcome>& expected, const std::vector<O
       const std::string& error = a.kind == Outcome::Kind::error ? a.error : b.error;
       return fmt::format("%{}: {} the error '{}'", v, a.kind == Outcome::Kind::error ? "lacks" : "has", error);
     }
-    if (a.kind == Outcome::Kind::error && a.error != b.error) return fmt::format("%{}: the error is '{}', expected '{}'", v, b.error, a.error);
+    if (a.kind == Outcome::Kind::error && a.error != b.error)
+      return fmt::format("%{}: the error is '{}', expected '{}'", v, b.error, a.error);
     if (a.kind == Outcome::Kind::value && !same(a.value, b.value))
-      return fmt::format("%{}: other bits: {}{}, expected {}{}", v, name_of(b.value.dtype()), regrow::to_string(b.value.shape()), name_of(a.value.dtype()), regrow::to_string(a.value.shape()));
+      return fmt::format("%{}: other bits: {}{}, expected {}{}", v, name_of(b.value.dtype()), regrow::to_string(b.value.shape()),
+                         name_of(a.value.dtype()), regrow::to_string(a.value.shape()));
   }
   return {};
 }

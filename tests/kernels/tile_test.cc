@@ -69,7 +69,8 @@ std::vector<std::byte> bytes_of(StridedTensor& tensor) {
 void expect_as_reference(const TileProgram& program, std::vector<StridedTensor>& in, const std::vector<DType>& types,
                          const Shape& shape, const std::vector<Strides>& strides) {
   std::vector<StridedTensor> got, wanted;
-  for (std::size_t o = 0; o < types.size(); ++o) got.emplace_back(types[o], shape, strides[o]), wanted.emplace_back(types[o], shape, strides[o]);
+  for (std::size_t o = 0; o < types.size(); ++o)
+    got.emplace_back(types[o], shape, strides[o]), wanted.emplace_back(types[o], shape, strides[o]);
   std::vector<View> in_views, out_views;
   std::vector<StridedTensor*> in_pointers, wanted_pointers;
   for (StridedTensor& tensor : in) in_views.push_back(tensor.view()), in_pointers.push_back(&tensor);
@@ -141,7 +142,9 @@ TEST(Tiles, ProgramsOfManyStepsAndOutputsAreAsOneElementAtATime) {
       const DType type = random_dtype(random);
       const std::size_t kind = random() % 4;
       TileStep step;
-      step.kernel = kind == 0 ? unary(Unary::is_nan, type) : kind == 1 ? select(type) : binary(kind == 2 ? Binary::maximum : Binary::add, type);
+      step.kernel = kind == 0   ? unary(Unary::is_nan, type)
+                    : kind == 1 ? select(type)
+                                : binary(kind == 2 ? Binary::maximum : Binary::add, type);
       step.arity = kind == 0 ? 1 : kind == 1 ? 3 : 2;
       step.dtype = random() % 2 ? step.kernel.result : random_dtype(random);
       for (std::uint16_t& arg : step.args) arg = static_cast<std::uint16_t>(random() % (program.inputs + s));
@@ -229,7 +232,8 @@ TEST(Tiles, ChannelsLastIsWalkedInItsOwnOrder) {
   in.emplace_back(DType::f32, shape, channels_last_strides(shape));
   in.emplace_back(DType::f32, Shape{1, 24, 1, 1});
   for (StridedTensor& tensor : in) tensor.randomize(random);
-  expect_as_reference(one_step(binary(Binary::multiply, DType::f32), 2, DType::f32), in, {DType::f32}, shape, {channels_last_strides(shape)});
+  expect_as_reference(one_step(binary(Binary::multiply, DType::f32), 2, DType::f32), in, {DType::f32}, shape,
+                      {channels_last_strides(shape)});
 }
 
 TEST(Tiles, ResultsDoNotDependOnTheNumberOfThreads) {

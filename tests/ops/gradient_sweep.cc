@@ -162,8 +162,8 @@ TEST_P(EveryGradient, OfTheGradientAgreesWithDifferences) {
     for (std::size_t k = 0; k < seconds.size(); ++k) EXPECT_TRUE(direct::same_bits(seconds[k], again[k])) << given.text();
     for (std::size_t i = 0, k = 0; i < inputs.size(); ++i) {
       if (!is_floating(inputs[i].dtype())) continue;
-      check_derivative([&](const std::vector<HostArray>& at) { return weighted_gradients(given, at, weights); }, inputs, i, numbers(seconds[k++]),
-                       tolerance, given.text() + ", second order, argument " + std::to_string(i) + ",");
+      check_derivative([&](const std::vector<HostArray>& at) { return weighted_gradients(given, at, weights); }, inputs, i,
+                       numbers(seconds[k++]), tolerance, given.text() + ", second order, argument " + std::to_string(i) + ",");
     }
   }
 }

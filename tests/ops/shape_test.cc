@@ -126,7 +126,9 @@ TEST(Slice, OutOfRangeIsRefused) {
 // zeros(3, 4, 4, 4)[0, 0:4, 3, 0:4] = ones(4, 4): integers drop their axes from the target.
 TEST(SetSlice, BroadcastsTheValueToTheRegion) {
   const HostArray zeros = array<float>({3, 4, 4, 4}, std::vector<double>(192, 0));
-  const Op set = op("set_slice", {{"start", Dims{0, 0, 3, 0}}, {"stop", Dims{1, 4, 4, 4}}, {"step", Dims{1, 1, 1, 1}}, {"squeeze", Dims{0, 2}}});
+  const Op set =
+      op("set_slice",
+         {{"start", Dims{0, 0, 3, 0}}, {"stop", Dims{1, 4, 4, 4}}, {"step", Dims{1, 1, 1, 1}}, {"squeeze", Dims{0, 2}}});
   const std::vector<double> out = numbers(call(set, {zeros, array<float>({4, 4}, std::vector<double>(16, 1))}));
   EXPECT_EQ(std::count(out.begin(), out.end(), 1), 16);
   EXPECT_EQ(std::count(out.begin(), out.end(), 0), 176);

@@ -96,7 +96,9 @@ TEST_P(EveryOperator, GivesTheSameBitsForRepeatedElements) {
         HostArrays expected, got;
         const std::string refused = direct::error_of([&] { expected = results(run, copied); });  // a mask may not fit now
         EXPECT_EQ(direct::error_of([&] { got = results(run, in); }), refused);
-        if (refused.empty()) expect_same(expected, got, run.text() + ", input " + std::to_string(i) + " repeated along axis " + std::to_string(axis));
+        if (refused.empty())
+          expect_same(expected, got,
+                      run.text() + ", input " + std::to_string(i) + " repeated along axis " + std::to_string(axis));
       }
 }
 
@@ -144,7 +146,8 @@ TEST_P(EveryOperator, GivesTheSameBitsInPlace) {
       infer(run.op, {descs, in.size()}, out);
       if (!(static_cast<const Desc&>(out[0]) == in[i].desc)) continue;
       HostArrays got;
-      for (const Value& value : direct::run(run.op, in, {.random = {7, 3}, .in_place = static_cast<int>(i)})) got.push_back(direct::host(value));
+      for (const Value& value : direct::run(run.op, in, {.random = {7, 3}, .in_place = static_cast<int>(i)}))
+        got.push_back(direct::host(value));
       expect_same(expected, got, run.text() + " over input " + std::to_string(i));
     }
   }

@@ -20,8 +20,8 @@ void infer(const InferCall& call) {
   for (std::size_t i = mask.shape.size(); i < x.shape.size(); ++i) part.push_back(x.shape[i]);
   Shape part_of_values = values.shape;
   if (!part_of_values.empty()) part_of_values.erase(0);
-  require(!values.shape.empty() && part_of_values == part, "values of shape {} are not a list of parts of shape {}", to_string(values.shape),
-          to_string(part));
+  require(!values.shape.empty() && part_of_values == part, "values of shape {} are not a list of parts of shape {}",
+          to_string(values.shape), to_string(part));
   call.out[0].shape = x.shape;
   call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
 }

@@ -49,17 +49,21 @@ void compute(const ComputeCall& call) {
 
 OpDef nonzero() {
   return {
-      .doc = "Where x is not zero (NaN is not zero): for each axis a vector of i64 indices, in row-major order. How many there are is known "
-             "when the operation has run.",
+      .doc =
+          "Where x is not zero (NaN is not zero): for each axis a vector of i64 indices, in row-major order. How many there are "
+          "is known "
+          "when the operation has run.",
       .inputs = {"x"},
-      .output_count = [](std::span<const Desc* const> in, const Attrs&) {
-        require(!in[0]->shape.empty(), "x has no axes to index");
-        return in[0]->shape.rank();
-      },
+      .output_count =
+          [](std::span<const Desc* const> in, const Attrs&) {
+            require(!in[0]->shape.empty(), "x has no axes to index");
+            return in[0]->shape.rank();
+          },
       .dtypes = [](std::span<const DType>, const Attrs&, std::span<DType> out) { std::fill(out.begin(), out.end(), DType::i64); },
-      .infer = [](const InferCall& call) {
-        for (OutDesc& desc : call.out) desc.known = false;
-      },
+      .infer =
+          [](const InferCall& call) {
+            for (OutDesc& desc : call.out) desc.known = false;
+          },
       .measure = measure,
       .compute = compute,
       .samples = {{.inputs = {{3, 4}}, .low = 0}, {.inputs = {{5}}, .low = 0}, {.inputs = {{2, 0, 3}}}, {.inputs = {{2, 3, 2}}}},

@@ -43,10 +43,13 @@ void add(const ComputeCall& call, const ScatterTarget& target) {
 
 OpDef scatter_add_along_axis() {
   return {
-      .doc = "x with each element of `updates` added where take_along_axis would read it. Repeated places add up, in row-major order; 16-bit "
-             "floating types are added in f32 and rounded once.",
+      .doc =
+          "x with each element of `updates` added where take_along_axis would read it. Repeated places add up, in row-major "
+          "order; 16-bit "
+          "floating types are added in f32 and rounded once.",
       .inputs = {"x", "indices", "updates"},
-      .attributes = {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},
+      .attributes =
+          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},
       .dtypes = check_scatter_dtypes,
       .infer = infer,
       .compute = [](const ComputeCall& call) { scatter(call, add); },

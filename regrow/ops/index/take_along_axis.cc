@@ -48,10 +48,13 @@ void gradient(Gradient& g) {
 
 OpDef take_along_axis() {
   return {
-      .doc = "One element of x for each index: the result at (i, j, k) is x at (i, indices[i, j, k], k), for axis 1. Negative indices count "
-             "from the end; one out of range is an error when the operation runs.",
+      .doc =
+          "One element of x for each index: the result at (i, j, k) is x at (i, indices[i, j, k], k), for axis 1. Negative "
+          "indices count "
+          "from the end; one out of range is an error when the operation runs.",
       .inputs = {"x", "indices"},
-      .attributes = {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},
+      .attributes =
+          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},
       .dtypes = dtypes,
       .infer = infer,
       .compute = compute,
@@ -59,9 +62,10 @@ OpDef take_along_axis() {
       .fails_by_value = true,
       .gradient = gradient,
       .saves_inputs = 0b10,
-      .samples = {{.inputs = {{3, 4}, {3, 2}}, .dtypes = {DType::f64, DType::i64}, .low = -3, .high = 3},
-                  {.inputs = {{3, 4, 2}, {5, 4, 2}}, .attrs = {{"axis", 0}}, .dtypes = {DType::f64, DType::i32}, .low = -3, .high = 2},
-                  {.inputs = {{3}, {0}}, .dtypes = {DType::f64, DType::u8}}},
+      .samples =
+          {{.inputs = {{3, 4}, {3, 2}}, .dtypes = {DType::f64, DType::i64}, .low = -3, .high = 3},
+           {.inputs = {{3, 4, 2}, {5, 4, 2}}, .attrs = {{"axis", 0}}, .dtypes = {DType::f64, DType::i32}, .low = -3, .high = 2},
+           {.inputs = {{3}, {0}}, .dtypes = {DType::f64, DType::u8}}},
   };
 }
 

@@ -77,8 +77,10 @@ void gradient(Gradient& g) {
 
 OpDef prod() {
   return {
-      .doc = "Product over the axes. Integers and bool give i64 or u64; f32 is multiplied in f64, 16-bit floating types in f32, and rounded "
-             "once. Of none: 1.",
+      .doc =
+          "Product over the axes. Integers and bool give i64 or u64; f32 is multiplied in f64, 16-bit floating types in f32, and "
+          "rounded "
+          "once. Of none: 1.",
       .inputs = {"x"},
       .attributes = accumulation_attributes(),
       .dtypes = widened_dtype,

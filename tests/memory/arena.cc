@@ -261,5 +261,30 @@ TEST(ArenaDeath, WhatIsNotCommittedCannotBeTouched) {
   EXPECT_DEATH({ Arena a(64 * mib); a.commit(0, g); a.move(0, 5 * g, g); a.at(0)[0] = std::byte{1}; }, "");
 }
 
+TEST(ArenaDeath, UnderTheAddressSanitizerFreedBlocksAndTailsCannotBeTouched) {
+#ifndef REGROW_ADDRESS_SANITIZER
+  GTEST_SKIP() << "not built with it";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto touch = [](std::size_t at) {
+    Arena a(64 * mib);
+    a.commit(0, g);
+    a.mark_free(0, 640);
+    a.mark_used(0, 640, 600);
+    a.mark_used(640, 640, 640);
+    a.at(0)[599] = a.at(640)[0] = std::byte{1};  // allowed
+    a.at(0)[at] = std::byte{1};
+  };
+  EXPECT_DEATH(touch(600), "use-after-poison");
+  EXPECT_DEATH(
+      {
+        Arena a(64 * mib);
+        a.commit(0, g);
+        a.mark_free(0, 640);
+        a.at(100)[0] = std::byte{1};
+      },
+      "use-after-poison");
+}
+
 }  // namespace
 }  // namespace regrow::memory

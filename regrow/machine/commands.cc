@@ -18,9 +18,7 @@ void Machine::State::put(Slot slot, std::uint8_t device, std::size_t bytes) {
   }
   graph[subject].place = ledger.place(device, bytes, pages);
   push_pages(device);
-  Action& action = push(Action::Kind::fill);
-  action.device = device;
-  action.operand = operand_of(subject);
+  queue.push(Action::Kind::fill, device).operand = operand_of(subject);
 }
 
 void Machine::State::filled(ErrorId error) {
@@ -66,9 +64,7 @@ void Machine::State::swap_out(StorageId id) {
   begin();
   const Storage& storage = graph[id];
   if (storage.where != Where::memory || storage.foreign || storage.exports > 0) return;
-  Action& action = push(Action::Kind::swap_out);
-  action.device = storage.device;
-  action.operand = operand_of(id);
+  queue.push(Action::Kind::swap_out, storage.device).operand = operand_of(id);
   resume = &State::finish;
 }
 

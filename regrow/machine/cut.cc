@@ -8,6 +8,10 @@
 namespace regrow::machine {
 
 void Machine::State::settle(Stage then) {
+  if (keeping.changed().empty() && deferred.empty() && dead <= config.least_ghosts) {
+    if (then != nullptr) (this->*then)();
+    return;
+  }
   after_cuts = then;
   if (!deferred.empty() && relief_seen != ledger.relief()) retry_deferred();
   relief_seen = ledger.relief();

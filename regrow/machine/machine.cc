@@ -10,9 +10,8 @@ namespace regrow::machine {
 
 const Action* Machine::State::next() {
   for (;;) {
-    if (head < queue.size()) return &queue[head++];
+    if (const Action* action = queue.take()) return action;
     queue.clear();
-    head = 0;
     if (resume == nullptr) return nullptr;
     const Stage stage = resume;
     resume = nullptr;
@@ -21,12 +20,12 @@ const Action* Machine::State::next() {
 }
 
 void Machine::State::answer(const Completion& completion) {
-  const Action::Kind kind = queue[head - 1].kind;
-  const StorageId storage = queue[head - 1].operand.storage;
-  switch (kind) {
+  const Action& action = queue.taken_last();
+  const StorageId storage = action.operand.storage;
+  switch (action.kind) {
+    case Action::Kind::run: return action.regrow ? regrown(completion) : finish_run(completion);
     case Action::Kind::fill: return filled(completion.error);
     case Action::Kind::measure: return measured(completion);
-    case Action::Kind::run: return queue[head - 1].regrow ? regrown(completion) : finish_run(completion);
     case Action::Kind::swap_out: return swapped_out(storage, completion.error);
     case Action::Kind::swap_in: return swapped_in(storage);
     case Action::Kind::refuse: return (this->*on_refused)(completion.error);
@@ -39,14 +38,14 @@ void Machine::State::answer(const Completion& completion) {
 }
 
 void Machine::State::begin() {
-  if (resume != nullptr || head < queue.size()) throw std::logic_error("machine: the command before is not finished");
+  if (resume != nullptr || !queue.empty()) throw std::logic_error("machine: the command before is not finished");
   queue.clear();
-  head = 0;
   brought.clear();
   brought_before = 0;
   refusal = 0;
   subject = none;
   op.active = false;
+  if (!ledger.bounded()) return;
   for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
     charged_before[device] = ledger.charged(device);
     own_need[device] = {};
@@ -54,33 +53,15 @@ void Machine::State::begin() {
   }
 }
 
-Action& Machine::State::push(Action::Kind kind) {
-  Action& action = queue.emplace_back();
-  action.kind = kind;
-  return action;
-}
-
 void Machine::State::push_pages(std::uint8_t device) {
-  for (const PageAction& page : pages) {
-    Action& action = push(Action::Kind::pages);
-    action.device = device;
-    action.page = page;
-  }
+  for (const PageAction& page : pages) queue.push(Action::Kind::pages, device).page = page;
   pages.clear();
 }
 
 void Machine::State::note(Action::Kind kind, StorageId id, Why why) {
-  Action& action = push(kind);
+  Action& action = queue.push(kind, graph[id].device);
   action.why = why;
-  action.device = graph[id].device;
   action.operand = operand_of(id);
-}
-
-void Machine::State::note_retired(Payload payload) { push(Action::Kind::retired).payload = payload; }
-
-Operand Machine::State::operand_of(StorageId id) const noexcept {
-  const Storage& storage = graph[id];
-  return {.storage = id, .device = storage.device, .foreign = storage.foreign, .place = storage.place};
 }
 
 Machine::Machine(const Config& config) : state_(std::make_unique<State>(config)) {
@@ -108,7 +89,7 @@ void Machine::apply(const ApplySpec& spec) { state_->apply(spec); }
 
 void Machine::apply_failed(std::span<const Slot> outputs, std::span<const Slot> deletes, ErrorId error) {
   state_->begin();
-  state_->name_poisoned(outputs, error);
+  for (Slot slot : outputs) state_->graph.bind(slot, state_->poisoned_storage(0, error));
   state_->unname(deletes);
   state_->settle(nullptr);
 }

@@ -61,6 +61,7 @@ struct Operand {
   Place place;
 };
 
+// Has the fields that its kind names, and `device`; others are unspecified.
 struct Action {
   enum class Kind : std::uint8_t {
     // To be carried out and answered by done().
@@ -139,6 +140,7 @@ class Machine {
   void put(Slot slot, std::uint8_t device, std::size_t bytes);
   void put_foreign(Slot slot, std::uint8_t device, std::size_t bytes);  // never evicted, not charged here
   // An input that is poisoned: nothing runs, the outputs inherit the error of the first such input, the payload is retired.
+  // What the spans of `spec` refer to stays as it is until the command is finished.
   void apply(const ApplySpec& spec);
   // The shell found an error before the operation could be described (shapes known only now): outputs are poisoned.
   void apply_failed(std::span<const Slot> outputs, std::span<const Slot> deletes, ErrorId error);

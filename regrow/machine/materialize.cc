@@ -58,9 +58,7 @@ void Machine::State::plan_step() {
   }
   graph[now.id].place = ledger.place(storage.device, storage.bytes, pages);
   push_pages(storage.device);
-  Action& action = push(Action::Kind::swap_in);
-  action.device = storage.device;
-  action.operand = operand_of(now.id);
+  queue.push(Action::Kind::swap_in, storage.device).operand = operand_of(now.id);
 }
 
 void Machine::State::swapped_in(StorageId id) {
@@ -114,9 +112,8 @@ void Machine::State::regrow(RecipeId id) {
   if (workspace.bytes > 0) passing.push_back(workspace);
   ledger.note_workspace(device, workspace.bytes);
   push_pages(device);
-  Action& action = push(Action::Kind::run);
+  Action& action = queue.push(Action::Kind::run, device);
   action.regrow = true;
-  action.device = device;
   action.payload = recipe.payload;
   action.inputs = {operands.data(), inputs};
   action.outputs = {operands.data() + inputs, operands.size() - inputs};
@@ -158,9 +155,7 @@ void Machine::State::roll_back(std::size_t first, bool live_too) {
     const Storage& storage = graph[id];
     if (!storage.exists || storage.where != Where::memory || storage.foreign || storage.exports > 0 || storage.pins > 0) continue;
     if (from_host && live_too) {
-      Action& action = push(Action::Kind::swap_out);
-      action.device = storage.device;
-      action.operand = operand_of(id);
+      queue.push(Action::Kind::swap_out, storage.device).operand = operand_of(id);
     } else if (!from_host && storage.recipe != none && (live_too || storage.dead)) {
       release(id, Why::temporary);
     }

@@ -18,15 +18,14 @@ void Machine::State::refuse(Need own, std::size_t operands_bytes) {
   const std::uint8_t device = short_device;
   const std::size_t floor = pinned_bytes(device) + operands_bytes + own.occupied;
   const std::size_t required = (floor + granule - 1) / granule * granule;
-  const std::size_t before = charged_before[device];
+  const std::size_t before = ledger.bounded() ? charged_before[device] : 0;
   const std::size_t most = std::max({before + plan_peak[device], before + plan_after[device] + own.charged,
                                      ledger.charged(device) + own.charged});
   push_refusal(required, std::max(required, most + deferred_bytes(device)));
 }
 
 void Machine::State::push_refusal(std::size_t required, std::size_t smallest) {
-  Action& action = push(Action::Kind::refuse);
-  action.device = short_device;
+  Action& action = queue.push(Action::Kind::refuse, short_device);
   action.required = required;
   action.smallest = smallest;
 }

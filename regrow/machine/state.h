@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "regrow/machine/action_queue.h"
 #include "regrow/machine/graph.h"
 #include "regrow/machine/keeping.h"
 #include "regrow/machine/ledger.h"
@@ -27,11 +28,13 @@ struct Machine::State {
   const Action* next();
   void answer(const Completion& completion);
   void begin();
-  Action& push(Action::Kind kind);
   void push_pages(std::uint8_t device);
   void note(Action::Kind kind, StorageId storage, Why why);
-  void note_retired(Payload payload);
-  Operand operand_of(StorageId id) const noexcept;
+  void note_retired(Payload payload) { queue.push(Action::Kind::retired).payload = payload; }
+  Operand operand_of(StorageId id) const noexcept {
+    const Storage& storage = graph[id];
+    return {.storage = id, .device = storage.device, .foreign = storage.foreign, .place = storage.place};
+  }
 
   // Lifetimes (lifetime.cc).
   void died_if_unnamed(StorageId id);
@@ -72,7 +75,8 @@ struct Machine::State {
 
   // Operations (apply.cc).
   void apply(const ApplySpec& spec);
-  void load(const ApplySpec& spec);
+  void bring_inputs();
+  void inputs_brought();
   void inputs_ready();
   void measured(const Completion& completion);
   void make_outputs();
@@ -80,13 +84,12 @@ struct Machine::State {
   void record();
   void doom_readers_of_replaced();
   void launch();
-  void choose_lenders();
+  StorageId lender_of(const OutputSpec& output) const noexcept;
   bool may_lend(std::size_t input, const OutputSpec& output) const noexcept;
   void finish_run(const Completion& completion);
   void finish_views();
   void poison_unmade(ErrorId error);
   void poison_made(ErrorId error);
-  void name_poisoned(std::span<const Slot> slots, ErrorId error);
   void unname(std::span<const Slot> slots);
   void apply_refused();
   void apply_answered(ErrorId error);
@@ -113,22 +116,18 @@ struct Machine::State {
 
   // What is applied now.
   struct Operation {
-    Payload payload = 0;
-    std::uint64_t key = 0;
-    std::uint8_t device = 0;
-    bool replayable = false, fallible = false, state = false, measure = false;
+    ApplySpec spec;
+    std::span<const OutputSpec> outputs;  // the caller's, or with measured sizes
     bool active = false;
     bool made = false;     // its outputs exist
     bool refused = false;
     std::size_t workspace_bytes = 0;
     Place workspace;
     RecipeId recipe = none;
-    std::vector<Slot> slots;           // of the inputs
     std::vector<StorageId> inputs;
-    std::vector<OutputSpec> outputs;
-    std::vector<Slot> deletes;
-    std::vector<StorageId> results;    // of each output; the input's for a view
-    std::vector<StorageId> lenders;    // of each output; none: it has a place of its own
+    std::vector<StorageId> results;     // of each output; the input's for a view
+    std::vector<StorageId> lenders;     // of each output; none: it has a place of its own
+    std::vector<OutputSpec> measured;
   };
   struct Brought {
     StorageId storage;
@@ -148,8 +147,7 @@ struct Machine::State {
   ErrorId refusal = 0;
 
   // The stream.
-  std::vector<Action> queue;
-  std::size_t head = 0;
+  ActionQueue queue;
   Stage resume = nullptr;
   std::vector<PageAction> pages;
   std::vector<Operand> operands;             // of the action that runs: inputs, then outputs

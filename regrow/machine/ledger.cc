@@ -5,7 +5,7 @@ namespace regrow::machine {
 
 void Ledger::set_limit(std::uint8_t device, std::size_t bytes) noexcept {
   devices_[device]->limit = bytes;
-  devices_[device]->placement.set_limit(bytes);
+  devices_[device]->placement.set_limit(bytes > 0 ? bytes : memory_);
   bounded_ = std::any_of(devices_.begin(), devices_.end(), [](const auto& each) { return each->limit > 0; });
   ++relief_;
 }

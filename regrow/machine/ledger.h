@@ -34,8 +34,11 @@ inline Need most(Need a, Need b) noexcept { return {std::max(a.occupied, b.occup
 
 class Ledger {
  public:
-  explicit Ledger(const Config& config) {
-    for (int i = 0; i < config.devices; ++i) devices_.push_back(std::make_unique<Device>(config.reserve_bytes));
+  explicit Ledger(const Config& config) : memory_(config.memory_bytes) {
+    for (int i = 0; i < config.devices; ++i) {
+      devices_.push_back(std::make_unique<Device>(config.reserve_bytes));
+      devices_.back()->placement.set_limit(memory_);
+    }
   }
 
   std::uint8_t devices() const noexcept { return static_cast<std::uint8_t>(devices_.size()); }
@@ -67,6 +70,7 @@ class Ledger {
     std::size_t limit = 0;
     std::size_t peak = 0, peak_committed = 0, workspace = 0, swapped = 0;
   };
+  std::size_t memory_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::uint64_t relief_ = 0;
   bool bounded_ = false;

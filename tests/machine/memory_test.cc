@@ -243,6 +243,23 @@ TEST(Memory, ABudgetRefusesWhatDoesNotFitAndSaysWhatWould) {
   shell.machine.check();
 }
 
+TEST(Memory, WithoutABudgetTheSystemsMemoryIsTheLimit) {
+  ModelShell shell({.memory_bytes = 4 * one});
+  shell.put(0, 3 * one, 5);
+  shell.put(1, 2 * one, 6);
+  EXPECT_TRUE(shell.refused);
+  EXPECT_EQ(shell.required, 5 * one);
+  EXPECT_EQ(shell.machine.usage(0).budget_bytes, 0u);
+  shell.set_budget(3 * one);
+  shell.put(2, one, 7);
+  EXPECT_TRUE(shell.refused);
+  shell.set_budget(0);
+  shell.put(3, one, 8);
+  EXPECT_FALSE(shell.refused);
+  EXPECT_EQ(shell.value(3), 8u);
+  shell.machine.check();
+}
+
 TEST(Memory, WhatIsPinnedCountsInTheFloor) {
   ModelShell shell;
   shell.put(0, 2 * one, 5);  // a source: pinned, and not an operand

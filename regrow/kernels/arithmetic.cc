@@ -71,7 +71,7 @@ struct Maximum {
   }
   template <class D, class V>
   static HWY_INLINE V vector(D, V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::Ne(a, a)), a, b);
+    return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(a)), a, b);
   }
 };
 
@@ -82,7 +82,7 @@ struct Minimum {
   }
   template <class D, class V>
   static HWY_INLINE V vector(D, V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::Ne(a, a)), a, b);
+    return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::IsNaN(a)), a, b);
   }
 };
 
@@ -251,7 +251,7 @@ struct Sign {
   template <class D, class V>
   static HWY_INLINE V vector(D d, V a) {  // 0 for both zeros; NaN stays
     const V one = hn::CopySign(hn::Set(d, 1), a);
-    return hn::IfThenElse(hn::Ne(a, a), a, hn::IfThenZeroElse(hn::Eq(a, hn::Zero(d)), one));
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenZeroElse(hn::Eq(a, hn::Zero(d)), one));
   }
 };
 

@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 // Highway's functions make something of NaN; ours give it back.
 template <class V>
 HWY_INLINE V keep_nan(V x, V result) {
-  return hn::IfThenElse(hn::Ne(x, x), x, result);
+  return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
 struct Exp {

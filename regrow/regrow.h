@@ -4,4 +4,5 @@
 
 #include "regrow/base/error.h"
 #include "regrow/base/units.h"
+#include "regrow/engine/default_channel.h"
 #include "regrow/runtime/channel.h"

@@ -34,7 +34,8 @@ void infer_outputs(const Op& op, std::span<const Desc* const> in, std::vector<Ou
     if (spec.type == AttrType::device && op.attrs().has(spec.name)) device = op.attrs().get<Device>(spec.name);
   bool known = true;
   for (const Desc* desc : in) known = known && desc->known;
-  require(known || !record.output_count, "the number of outputs depends on an input whose shape is not known yet");
+  // Where the operation carries an object (a callback, a fused program), the object knows the number.
+  require(known || !record.output_count || op.attrs().object(), "the number of outputs depends on an input whose shape is not known yet");
   const auto count = record.output_count ? static_cast<std::size_t>(record.output_count(in, op.attrs())) : record.outputs.size();
 
   DType in_dtypes_small[8], out_dtypes_small[8];

@@ -107,7 +107,7 @@ struct OpDef {
   std::uint32_t saves_inputs = 0;
   std::uint32_t saves_outputs = 0;
 
-  std::vector<Sample> samples;
+  std::vector<Sample> samples = {};
 };
 
 // A definition under the name of the file that holds it.

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user's function as an operator: it runs in order, on the worker, sees host copies of its inputs and may throw.
+// A user's function as an operator: it runs in order, on the worker, sees host copies of its inputs and may throw. Any thread.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "regrow/ops/op.h"
-#include "regrow/tensor/host_array.h"
+#include "regrow/ops/callback.h"
 
 namespace regrow {
-
-using Callback = std::function<std::vector<HostArray>(std::span<const HostArray>)>;
-
-struct CallbackOutput {
-  DType dtype = DType::f32;
-  std::optional<Shape> shape;  // unknown: open until the callback has run
-};
 
 struct CallbackOptions {
   std::optional<std::vector<CallbackOutput>> outputs = std::nullopt;  // default: one like each input
 };
 
-// The callback may be called from the channel's worker only, once an application; it must not use the channel (such a call throws).
+// The callback is called once an application, on the channel's worker; it must not use a channel (such a call throws), but may let
+// tensors go. What it returns is checked against what was declared.
 Op callback_op(std::string name, Callback callback, CallbackOptions options = {});
 
 }  // namespace regrow

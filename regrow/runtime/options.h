@@ -25,6 +25,8 @@ struct Options {
   // Throws Error on an unknown name or a value out of range.
   std::size_t get(std::string_view name) const;
   void set(std::string_view name, std::size_t value);
+  // Throws Error naming the first option that is out of range.
+  void check() const;
   friend bool operator==(const Options&, const Options&) = default;
 };
 

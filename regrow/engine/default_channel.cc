@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/engine/default_channel.h"
+
+namespace regrow {
+
+Channel& default_channel() {
+  static Channel& channel = *new Channel(Options::from_environment());
+  return channel;
+}
+
+void sync(Site site) { default_channel().sync(site); }
+MemoryReport memory(Device device, Site site) { return default_channel().memory(device, site); }
+void reset_peak_memory(Device device) { default_channel().reset_peak_memory(device); }
+void set_memory_budget(std::size_t bytes, Device device, Site site) { default_channel().set_memory_budget(bytes, device, site); }
+void clear_memory_budget(Device device) { default_channel().clear_memory_budget(device); }
+void seed(std::uint64_t key) { default_channel().seed(key); }
+void set_option(std::string_view name, std::size_t value, Site site) { default_channel().set_option(name, value, site); }
+std::size_t get_option(std::string_view name, Site site) { return default_channel().get_option(name, site); }
+
+}  // namespace regrow

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/runtime/executor.h"
+
+#include <fmt/format.h>
+
+#include "regrow/base/clock.h"
+#include "regrow/base/hash.h"
+#include "regrow/base/log.h"
+#include "regrow/base/units.h"
+#include "regrow/tensor/walk.h"
+
+namespace regrow::runtime {
+
+using machine::Residency;
+
+Executor::Executor(const Options& options, std::weak_ptr<Returns> returns)
+    : returns_(std::move(returns)),
+      memory_(std::make_shared<DeviceMemory>(memory::default_reserve_bytes())),
+      machine_({.devices = max_devices, .reserve_bytes = memory::default_reserve_bytes()}),
+      catch_exceptions_(options.catch_worker_exception != 0),
+      ran_(all_ops().size(), false) {
+  machine_.set_recording(options.record_computing_path != 0);
+}
+
+std::size_t Executor::execute(CommandBuffer::Cursor head) {
+  const bool budgeted = std::find(budgeted_.begin(), budgeted_.end(), true) != budgeted_.end();
+  Fusion::Group* group = fusion_.find(head, slots_, budgeted);
+  const std::size_t commands = group ? group->commands : 1;
+  auto bracket = [&](EventKind kind) {
+    CommandBuffer::Cursor at = head;
+    for (std::size_t i = 0; i < commands; ++i, at.advance())
+      watch_.emit({.kind = kind, .device = at->device, .id = at->id, .name = command_name(*at)});
+  };
+  if (watch_) [[unlikely]] bracket(EventKind::command_begin);
+  last_error_ = 0;
+  if (group) {
+    for (SlotIndex slot : group->early_deletes) del(slot);
+    neediest_ = group->neediest;
+    apply(group->command);
+    neediest_ = {};
+    operators_ += group->members - 1;
+    for (std::uint64_t tensor : group->vanished) watch_.emit({.kind = EventKind::tensor_erase, .tensor = tensor});
+  } else {
+    carry_out(*head);
+  }
+  if (watch_) [[unlikely]] {
+    sample_memory(head->device);
+    bracket(EventKind::command_end);
+  }
+  return commands;
+}
+
+void Executor::carry_out(Command& command) {
+  using Kind = Command::Kind;
+  switch (command.kind) {
+    case Kind::apply: return apply(command);
+    case Kind::put: return put(command);
+    case Kind::put_foreign: return put_foreign(command);
+    case Kind::del: return del(command.inputs[0]);
+    case Kind::settle: return answer(command, error_of(command.inputs[0]));
+    case Kind::read: return read(command);
+    case Kind::hand_out: return hand_out(command);
+    case Kind::take_back:
+      machine_.unexport(static_cast<machine::StorageId>(command.value));
+      return drive(command);
+    case Kind::drop: return drop(command);
+    case Kind::swap_out:
+    case Kind::swap_in: return swap(command);
+    case Kind::set_option: return set_option(command);
+    case Kind::set_budget: return set_budget(command);
+    case Kind::reset_peak: machine_.reset_peak(command.device); return answer(command, 0);
+    case Kind::report: return report(command);
+    case Kind::observe: watch_.observe(command.observer); return answer(command, 0);
+    case Kind::start_profile: return start_profile(command);
+    case Kind::stop_profile: return stop_profile();
+    case Kind::sync:
+    case Kind::stop:
+      command.waiter->error = errors_.tell_earliest();
+      return answer(command, 0);
+  }
+}
+
+// ---- Operations ----
+
+void Executor::apply(Command& command) {
+  ErrorId inherited = 0;
+  for (SlotIndex slot : command.inputs)
+    if (inherited == 0) inherited = error_of(slot);
+  if (command.infer_late && inherited == 0 && !infer_late(command)) return;
+  current_ = operations_.create();
+  load(command, operations_[current_]);
+  submit(command, current_);
+  drive(command);
+  ++operators_;
+  finish_apply(command, inherited);
+}
+
+// The operation as it may have to run long after its command and its tensors' slots are gone.
+void Executor::load(Command& command, Operation& operation) {
+  operation.op = std::move(command.op);
+  operation.random = command.random;
+  operation.site = command.site;
+  operation.id = command.id;
+  for (SlotIndex index : command.inputs) {
+    values_.retain(slot(index));
+    operation.inputs.push_back(slots_[index]);
+  }
+  for (const CommandOutput& output : command.outputs) {
+    Value* value = values_.create();
+    value->tensor = value->root = output.tensor;
+    value->origin = &operation.op->record();
+    if (!output.desc.known) value->desc = output.desc, value->storage_bytes = 0, value->whole = true, value->offset = 0;
+    else if (output.view_of < 0) value->describe(output.desc);
+    else value->describe_view(output.desc, output.view_offset, *operation.inputs[static_cast<std::size_t>(output.view_of)]);
+    slot(output.slot) = value;
+    values_.retain(value);
+    operation.outputs.push_back(value);
+  }
+}
+
+void Executor::submit(Command& command, machine::Payload payload) {
+  const Operation& operation = operations_[payload];
+  const OpRecord& record = operation.op->record();
+  machine::ApplySpec spec{.payload = payload,
+                          .replayable = record.replay != Replay::never,
+                          .fallible = record.fails_by_value,
+                          .state = record.state};
+  spec.key = hash_combine(record.index, operation.op->attrs().hash());
+  in_descs_.clear(), out_descs_.clear(), output_specs_.clear(), deletes_.clear();
+  for (Value* value : operation.inputs) {
+    spec.key = hash_combine(spec.key, value->shape_hash());
+    in_descs_.push_back(&value->desc);
+  }
+  bool described = true;
+  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
+    const Value& value = *operation.outputs[k];
+    described = described && value.desc.known;
+    out_descs_.push_back(&value.desc);
+    machine::OutputSpec output{.slot = command.outputs[k].slot, .view_of = command.outputs[k].view_of, .bytes = value.storage_bytes};
+    output.reuse = reuse_mask(operation, k);
+    output_specs_.push_back(output);
+  }
+  if (watch_) [[unlikely]] {
+    delete_ids_.clear();
+    for (SlotIndex index : command.deletes) delete_ids_.push_back(slots_[index]->tensor);
+  }
+  for (SlotIndex index : command.deletes) {
+    bool own = false;
+    for (const CommandOutput& output : command.outputs) own = own || output.slot == index;
+    if (!own) deletes_.push_back(index);
+  }
+  if (!operation.outputs.empty()) spec.device = operation.outputs[0]->desc.device.index;
+  else if (!operation.inputs.empty()) spec.device = operation.inputs[0]->desc.device.index;
+  spec.measure = !described;
+  if (record.workspace && described) spec.workspace = workspace_bytes(*operation.op, in_descs_, out_descs_);
+  spec.inputs = {command.inputs.data(), command.inputs.size()};
+  spec.outputs = output_specs_;
+  spec.deletes = deletes_;
+  machine_.apply(spec);
+}
+
+// Which inputs' storages output k may be written over: same layout, whole storages, and no other input that reads the same storage
+// in another order.
+std::uint32_t Executor::reuse_mask(const Operation& operation, std::size_t k) const {
+  const OpRecord& record = operation.op->record();
+  const std::uint32_t allowed = record.tile && !record.compute ? (k == 0 ? ~0u : 0u) : k < record.reuse.size() ? record.reuse[k] : 0u;
+  if (allowed == 0) return 0;
+  const Value& out = *operation.outputs[k];
+  std::uint32_t mask = 0;
+  for (std::size_t i = 0; i < operation.inputs.size() && i < 32; ++i) {
+    const Value& in = *operation.inputs[i];
+    if (!(allowed >> i & 1) || !in.whole || in.storage_bytes != out.storage_bytes || out.storage_bytes == 0) continue;
+    bool same = in.desc.shape == out.desc.shape && in.desc.strides == out.desc.strides &&
+                size_of(in.desc.dtype) == size_of(out.desc.dtype);
+    for (const Value* other : operation.inputs)
+      same = same && (other == &in || other->root != in.root ||
+                      (other->offset == in.offset && other->desc.shape == in.desc.shape && other->desc.strides == in.desc.strides));
+    if (same) mask |= 1u << i;
+  }
+  return mask;
+}
+
+bool Executor::infer_late(Command& command) {
+  in_descs_.clear();
+  for (SlotIndex index : command.inputs) in_descs_.push_back(&slots_[index]->desc);
+  try {
+    infer(*command.op, in_descs_, inferred_);
+    require(inferred_.size() == command.outputs.size(), "{}: has {} outputs, not {}", command.op->name(), inferred_.size(),
+            command.outputs.size());
+  } catch (const std::exception& error) {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    last_error_ = fail({.message = known ? known->message() : error.what(), .site = command.site, .cause = std::current_exception()});
+    deletes_.clear();
+    std::vector<machine::Slot> outputs;
+    for (const CommandOutput& output : command.outputs) {
+      Value* value = values_.create();
+      value->tensor = value->root = output.tensor;
+      value->desc = output.desc;
+      slot(output.slot) = value;
+      outputs.push_back(output.slot);
+    }
+    for (SlotIndex index : command.deletes)
+      if (std::find(outputs.begin(), outputs.end(), index) == outputs.end()) deletes_.push_back(index);
+    machine_.apply_failed(outputs, deletes_, last_error_);
+    drive(command);
+    finish_apply(command, 0);
+    return false;
+  }
+  for (std::size_t k = 0; k < inferred_.size(); ++k) {
+    CommandOutput& output = command.outputs[k];
+    output.desc = inferred_[k];
+    output.view_of = inferred_[k].view_of;
+    output.view_offset = inferred_[k].view_offset;
+    watch_.emit({.kind = EventKind::shape_inferred, .flag = output.desc.known, .device = output.desc.device.index, .id = command.id,
+                 .tensor = output.tensor, .name = command.op->name(), .desc = &output.desc});
+  }
+  return true;
+}
+
+void Executor::finish_apply(Command& command, ErrorId inherited) {
+  const ErrorId outcome = last_error_ != 0 ? last_error_ : inherited;
+  if (outcome != 0)
+    for (const CommandOutput& output : command.outputs) note_error(output.slot, machine_.error_of(output.slot));
+  else if (watch_) [[unlikely]]
+    for (const CommandOutput& output : command.outputs)
+      if (slots_[output.slot]->is_view()) made(machine_.operand(output.slot), *slots_[output.slot]);
+  answer(command, outcome);
+  for (const CommandOutput& output : command.outputs)
+    if (std::find(command.deletes.begin(), command.deletes.end(), output.slot) != command.deletes.end()) del(output.slot);
+  for (SlotIndex index : command.deletes)
+    if (slots_[index]) forget_slot(index);
+}
+
+// Fills in what the caller waits for: the error, or the descriptors of what the command names.
+void Executor::answer(Command& command, ErrorId error) {
+  Waiter* waiter = command.waiter;
+  if (!waiter) return;
+  command.waiter = nullptr;
+  if (error != 0) {
+    waiter->error = errors_.tell(error);
+  } else if (command.kind == Command::Kind::apply) {
+    for (const CommandOutput& output : command.outputs) waiter->descs.push_back(slots_[output.slot]->desc);
+  } else if (!command.inputs.empty() && command.kind != Command::Kind::report && slots_[command.inputs[0]]) {
+    waiter->descs.push_back(slots_[command.inputs[0]]->desc);
+  }
+  watch_.emit({.kind = EventKind::notify, .flag = error != 0, .id = command.id, .name = name_of(command.kind)});
+  waiter->finish();
+}
+
+// ---- Errors ----
+
+Executor::ErrorId Executor::error_of(SlotIndex index) const {
+  const Value* value = slots_[index];
+  if (value->error != 0 || !regrowing_failed_) return value->error;
+  return machine_.error_of(index);
+}
+
+void Executor::note_error(SlotIndex index, ErrorId error) {
+  if (error == 0 || slots_[index]->error != 0) return;
+  slots_[index]->error = error;
+  errors_.retain(error);
+}
+
+Executor::ErrorId Executor::fail(Failure failure) {
+  watch_.emit({.kind = EventKind::worker_error, .name = failure.message,
+               .detail = failure.site.line ? fmt::format("{}:{}", failure.site.file, failure.site.line) : std::string()});
+  if (!catch_exceptions_ && !fatal_) fatal_ = failure.thrown();
+  return errors_.add(std::move(failure));
+}
+
+// ---- Single tensors ----
+
+void Executor::put(Command& command) {
+  const CommandOutput& output = command.outputs[0];
+  Value* value = values_.create();
+  value->tensor = value->root = output.tensor;
+  value->origin = nullptr;
+  value->describe(output.desc);
+  slot(output.slot) = value;
+  machine_.put(output.slot, command.device, value->storage_bytes);
+  drive(command);
+  if (last_error_ != 0) ++failed_puts_;
+  note_error(output.slot, last_error_);
+  answer(command, last_error_);
+}
+
+void Executor::put_foreign(Command& command) {
+  const CommandOutput& output = command.outputs[0];
+  Value* value = values_.create();
+  value->tensor = value->root = output.tensor;
+  value->origin = nullptr;
+  value->describe(output.desc);
+  slot(output.slot) = value;
+  machine_.put_foreign(output.slot, command.device, value->storage_bytes);
+  drive(command);
+  const machine::Operand operand = machine_.operand(output.slot);
+  Storage& kept = storage(operand.storage);
+  kept.tensor = output.tensor;
+  kept.bytes = value->storage_bytes;
+  kept.foreign = std::move(command.foreign);
+  kept.foreign_base = const_cast<std::byte*>(kept.foreign->data()) - value->offset;
+  made(operand, *value);
+  answer(command, 0);
+}
+
+void Executor::del(SlotIndex index) {
+  machine_.del(index);
+  drive(no_command_);
+  forget_slot(index);
+}
+
+void Executor::forget_slot(SlotIndex index) {
+  Value* value = slots_[index];
+  slots_[index] = nullptr;
+  // A tensor with memory of its own is erased with its storage; a view, or one that never had memory, is gone now.
+  if (value->is_view() || value->error != 0) watch_.emit({.kind = EventKind::tensor_erase, .tensor = value->tensor});
+  if (value->error != 0) {
+    errors_.release(value->error);
+    value->error = 0;
+  }
+  values_.release(value);
+}
+
+void Executor::read(Command& command) {
+  const SlotIndex index = command.inputs[0];
+  ErrorId error = error_of(index);
+  if (error == 0) {
+    machine_.fetch(index);
+    drive(command);
+    error = machine_.refused() != 0 ? machine_.refused() : machine_.error_of(index);
+  }
+  if (error == 0) {
+    const machine::Operand operand = machine_.operand(index);
+    const Value& value = *slots_[index];
+    const View view{&value.desc, base_of(operand) + value.offset};
+    if (command.waiter->destination) copy_strided(view, command.waiter->destination);
+    else command.waiter->value = HostArray::gather(view);
+  }
+  answer(command, error);
+}
+
+namespace {
+
+// Keeps an exported storage, and the memory that it stands in, until the last copy of the DeviceTensor is gone.
+class Export {
+ public:
+  Export(std::weak_ptr<Returns> returns, std::shared_ptr<DeviceMemory> memory, machine::StorageId storage)
+      : returns_(std::move(returns)), memory_(std::move(memory)), storage_(storage) {}
+  Export(const Export&) = delete;
+  Export& operator=(const Export&) = delete;
+  ~Export() {
+    if (const auto channel = returns_.lock()) channel->take_back(storage_);
+  }
+
+ private:
+  std::weak_ptr<Returns> returns_;
+  std::shared_ptr<DeviceMemory> memory_;
+  machine::StorageId storage_;
+};
+
+}  // namespace
+
+void Executor::hand_out(Command& command) {
+  const SlotIndex index = command.inputs[0];
+  ErrorId error = error_of(index);
+  if (error == 0) {
+    machine_.fetch(index);
+    drive(command);
+    error = machine_.refused() != 0 ? machine_.refused() : machine_.error_of(index);
+  }
+  if (error == 0) {
+    const machine::Operand operand = machine_.operand(index);
+    const Value& value = *slots_[index];
+    std::shared_ptr<const void> owner;
+    if (operand.foreign) {
+      owner = std::make_shared<DeviceTensor>(*storage(operand.storage).foreign);
+    } else {
+      machine_.export_storage(index);
+      drive(command);
+      owner = std::make_shared<Export>(returns_, memory_, operand.storage);
+    }
+    std::byte* data = base_of(machine_.operand(index)) + value.offset;
+    command.waiter->tensor = DeviceTensor(value.desc, data, std::move(owner));
+  }
+  answer(command, error);
+}
+
+void Executor::drop(Command& command) {
+  const SlotIndex index = command.inputs[0];
+  const ErrorId error = error_of(index);
+  if (error == 0 && machine_.droppable(index)) {
+    machine_.drop(index);
+    drive(command);
+  } else if (error == 0 && machine_.residency(index) != Residency::dropped) {
+    log().warn("drop: nothing can compute this tensor again ({}), so it stays [{}:{}]", to_string(slots_[index]->desc),
+               command.site.file, command.site.line);
+  }
+  answer(command, 0);
+}
+
+void Executor::swap(Command& command) {
+  const SlotIndex index = command.inputs[0];
+  ErrorId refused = 0;
+  if (error_of(index) == 0) {
+    const bool out = command.kind == Command::Kind::swap_out;
+    if (out) machine_.swap_out(index);
+    else machine_.swap_in(index);
+    drive(command);
+    if (!out) refused = machine_.refused();
+  }
+  answer(command, refused);
+}
+
+// ---- Settings and reports ----
+
+void Executor::set_option(const Command& command) {
+  if (command.member == &Options::record_computing_path) machine_.set_recording(command.value != 0);
+  if (command.member == &Options::catch_worker_exception) catch_exceptions_ = command.value != 0;
+}
+
+void Executor::set_budget(Command& command) {
+  machine_.set_budget(command.device, command.value);
+  drive(command);
+  const ErrorId refused = machine_.refused();
+  if (refused == 0) {
+    budgeted_[command.device] = command.value != 0;
+    memory_->arena(command.device).set_limit(command.value);
+  }
+  answer(command, refused);
+}
+
+void Executor::report(Command& command) {
+  const machine::Usage usage = machine_.usage(command.device);
+  const machine::Counters& counters = machine_.counters();
+  MemoryReport& report = command.waiter->report;
+  report.budget_bytes = usage.budget_bytes;
+  report.live_bytes = usage.live_bytes;
+  report.peak_bytes = usage.peak_bytes;
+  report.committed_bytes = usage.committed_bytes;
+  report.peak_committed_bytes = usage.peak_committed_bytes;
+  report.workspace_bytes = usage.workspace_bytes;
+  report.largest_hole_bytes = usage.largest_hole_bytes;
+  report.swapped_bytes = usage.swapped_bytes;
+  report.live_tensors = counters.live;
+  report.ghosts = counters.ghosts;
+  report.operators = operators_;
+  report.recomputed_ops = counters.recomputed;
+  report.evictions = counters.dropped + counters.swapped_out;
+  report.recompute_seconds = counters.recompute_seconds;
+  // Constants that only the cache still holds are nobody's tensors.
+  for (SlotIndex index : command.inputs) {
+    --report.live_tensors;
+    if (error_of(index) != 0 || slots_[index]->desc.device.index != command.device) continue;
+    if (machine_.residency(index) == Residency::resident) report.live_bytes -= machine_.operand(index).place.bytes;
+  }
+  answer(command, 0);
+}
+
+}  // namespace regrow::runtime

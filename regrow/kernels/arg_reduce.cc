@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
+#include <algorithm>
+#include <limits>
+#include <type_traits>
 
+#include "regrow/kernels/parallel.h"
 #include "regrow/kernels/reduce.h"
 #include "regrow/kernels/reduction.h"
 #include "regrow/tensor/visit.h"
-#include "regrow/tensor/walk.h"
 
 namespace regrow::kernels {
 namespace {
-
-constexpr std::int64_t columns = 128;  // results that are worked on together
 
 struct Job {
   const Reduction& plan;
@@ -54,10 +54,12 @@ std::int64_t arg_of_elements(const Job& job, const T* x) {
   return at;
 }
 
-template <class T, class A>
-void arg_of_tile(const Job& job, const T* x, std::int64_t n, std::int64_t step, std::int64_t* at) {
-  T gathered[columns];
-  A row[columns], best[columns];
+// Up to reduction_tile neighbouring results at once. Index is as wide as A where it can be: the inner loop becomes vector code.
+template <class T, class A, class Index>
+void arg_across(const Job& job, const T* x, std::int64_t n, std::int64_t step, std::int64_t* found) {
+  T gathered[reduction_tile];
+  A row[reduction_tile], best[reduction_tile];
+  Index at[reduction_tile] = {};
   ReductionCursor cursor(job.plan);
   for (std::int64_t r = 0; r < job.plan.count; ++r, cursor.advance(1)) {
     const T* from = x + cursor.offset();
@@ -66,38 +68,43 @@ void arg_of_tile(const Job& job, const T* x, std::int64_t n, std::int64_t step, 
       from = gathered;
     }
     job.loops.assign(from, n, r == 0 ? best : row);
-    if (r == 0) {
-      std::fill_n(at, n, 0);
-      continue;
-    }
+    if (r == 0) continue;
+    const auto here = static_cast<Index>(r);
     for (std::int64_t i = 0; i < n; ++i) {
       const bool better = beats(row[i], best[i], job.largest);
       best[i] = better ? row[i] : best[i];
-      at[i] = better ? r : at[i];
+      at[i] = better ? here : at[i];
     }
+  }
+  std::copy_n(at, n, found);
+}
+
+template <class T, class A>
+void arg_of_tile(const Job& job, const T* x, std::int64_t n, bool columns, std::int64_t* found) {
+  const std::int64_t step = job.plan.kept_in.back();
+  if (!columns) {
+    for (std::int64_t i = 0; i < n; ++i) found[i] = arg_of_elements<T, A>(job, x + i * step);
+  } else if (job.plan.count <= std::numeric_limits<std::int32_t>::max()) {
+    arg_across<T, A, std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>>(job, x, n, step, found);
+  } else {
+    arg_across<T, A, std::int64_t>(job, x, n, step, found);
   }
 }
 
 template <class T, class A>
 void arg_reduce_as(const Job& job, const View& x, const View& out) {
-  const std::size_t last = job.plan.kept.size() - 1;
-  Shape outer = job.plan.kept;
-  Strides in = job.plan.kept_in, to = job.plan.kept_out;
-  outer.erase(last), in.erase(last), to.erase(last);
-  const std::int64_t count = job.plan.kept[last], in_step = job.plan.kept_in[last], out_step = job.plan.kept_out[last];
-  const std::int64_t across = std::abs(in_step), along = std::abs(job.plan.reduced_in.back());
-  const bool by_columns = count >= 8 && across != 0 && across < along;
-  walk<2>(outer, {in, to}, [&](std::int64_t from, std::int64_t at) {
-    const T* first = x.as<const T>() + from;
-    std::int64_t* result = out.as<std::int64_t>() + at;
-    for (std::int64_t c = 0; c < count; c += columns) {
-      const std::int64_t n = std::min(columns, count - c);
-      std::int64_t found[columns];
-      if (by_columns) arg_of_tile<T, A>(job, first + c * in_step, n, in_step, found);
-      for (std::int64_t i = 0; i < n; ++i) {
-        if (!by_columns) found[i] = arg_of_elements<T, A>(job, first + (c + i) * in_step);
-        result[(c + i) * out_step] = found[i];
-      }
+  constexpr std::int64_t worth = 1 << 16;  // elements that are worth waking a thread for
+  const bool columns = by_columns(job.plan);
+  const std::int64_t results_a_tile = columns ? reduction_tile : std::clamp<std::int64_t>(worth / job.plan.count, 1, reduction_tile);
+  const std::int64_t tiles = tiles_of(job.plan, results_a_tile), step = job.plan.kept_out.back();
+  const std::int64_t grain = std::max<std::int64_t>(1, worth * tiles / (element_count(job.plan.kept) * job.plan.count));
+  parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t found[reduction_tile];
+    for (std::int64_t k = begin; k < end; ++k) {
+      const ReductionTile tile = tile_of(job.plan, results_a_tile, k);
+      arg_of_tile<T, A>(job, x.as<const T>() + tile.from, tile.results, columns, found);
+      std::int64_t* result = out.as<std::int64_t>() + tile.to;
+      for (std::int64_t i = 0; i < tile.results; ++i) result[i * step] = found[i];
     }
   });
 }

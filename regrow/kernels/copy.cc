@@ -6,13 +6,15 @@
 #include <cstring>
 #include <numeric>
 
+#include "regrow/kernels/parallel.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
 
 namespace regrow::kernels {
 namespace {
 
-constexpr std::int64_t square = 32;  // a transposition goes square by square: 32 lines of each side stay in the first cache
+constexpr std::int64_t square = 32;        // side of the squares of a transposition
+constexpr std::int64_t worth = 1 << 18;  // bytes that are worth waking a thread for
 
 template <class Unit>
 void copy_row(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t to_stride, std::int64_t n) {
@@ -25,14 +27,19 @@ void copy_row(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t
   }
 }
 
-// Two axes, of which `to` is dense along the last and `from` along the first.
+// Two axes, of which `to` is dense along the last and `from` along the first: square by square, through memory of its own, since the
+// lines of a square may all fall on the same few places of the cache.
 template <class Unit>
 void transpose(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t to_stride, std::int64_t rows, std::int64_t columns) {
+  alignas(64) Unit held[square][square];
   for (std::int64_t r = 0; r < rows; r += square)
     for (std::int64_t c = 0; c < columns; c += square) {
-      const std::int64_t r_end = std::min(rows, r + square), c_end = std::min(columns, c + square);
-      for (std::int64_t i = r; i < r_end; ++i)
-        for (std::int64_t j = c; j < c_end; ++j) to[i * to_stride + j] = from[i + j * from_stride];
+      const std::int64_t height = std::min(rows - r, square), width = std::min(columns - c, square);
+      for (std::int64_t j = 0; j < width; ++j) std::copy_n(from + r + (c + j) * from_stride, height, held[j]);
+      for (std::int64_t i = 0; i < height; ++i) {
+        Unit* row = to + (r + i) * to_stride + c;
+        for (std::int64_t j = 0; j < width; ++j) row[j] = held[j][i];
+      }
     }
 }
 
@@ -96,7 +103,15 @@ CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to) {
 void copy(const View& from, const View& to) {
   if (from.count() == 0) return;
   const CopyPlan plan = plan_copy(from.shape(), from.strides(), to.strides());
-  visit_unit(from.dtype(), [&]<class Unit>(Type<Unit>) { run_copy(plan, from.as<const Unit>(), to.as<Unit>()); });
+  const std::int64_t length = plan.shape[0];
+  const std::int64_t bytes = to.count() * static_cast<std::int64_t>(size_of(to.dtype()));
+  visit_unit(from.dtype(), [&]<class Unit>(Type<Unit>) {
+    parallel_for(length, std::max<std::int64_t>(1, worth * length / bytes), [&](std::int64_t begin, std::int64_t end) {
+      CopyPlan part = plan;
+      part.shape[0] = end - begin;
+      run_copy(part, from.as<const Unit>() + begin * plan.from[0], to.as<Unit>() + begin * plan.to[0]);
+    });
+  });
 }
 
 }  // namespace regrow::kernels

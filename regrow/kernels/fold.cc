@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/kernels/fold.h"
 
+#include "regrow/kernels/targets.inc"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/fold.cc"
 #include <hwy/foreach_target.h>
@@ -233,7 +234,11 @@ void block_of_vectors(const T* x, std::int64_t n, A* acc) {
 template <class Op, class T, class A>
 void block(const void* from, std::int64_t n, void* acc) {
   const T* x = static_cast<const T*>(from);
-  if constexpr (!std::is_floating_point_v<A>) {  // no rounding: any order gives the same
+  if constexpr (is_logical<Op>) {
+    std::uint32_t hits = 0;  // counting becomes vector code
+    for (std::int64_t i = 0; i < n; ++i) hits += converted<Op, T, A>(x[i]) ? 1 : 0;
+    *static_cast<A*>(acc) = std::is_same_v<Op, Any> ? hits != 0 : hits == n;
+  } else if constexpr (!std::is_floating_point_v<A>) {  // no rounding: any order gives the same
     A all = Op::template identity<A>();
     for (std::int64_t i = 0; i < n; ++i) all = Op::scalar(all, converted<Op, T, A>(x[i]));
     *static_cast<A*>(acc) = all;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "regrow/kernels/parallel.h"
 #include "regrow/kernels/reduction.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
@@ -13,7 +14,6 @@
 namespace regrow::kernels {
 namespace {
 
-constexpr std::int64_t columns = 128;  // results that are worked on together; their lanes stay in the first cache
 constexpr std::size_t levels = 54;     // of the tree of blocks: more than 63 bits of count can fill
 constexpr std::size_t widest = 8;      // bytes of the largest accumulator
 
@@ -45,13 +45,13 @@ class BlockTree {
     loops_.combine(acc, width_, at(level));
     std::memcpy(acc, at(level), static_cast<std::size_t>(width_) * size_);
   }
-  std::byte* at(std::size_t level) { return stack_ + level * static_cast<std::size_t>(columns) * widest; }
+  std::byte* at(std::size_t level) { return stack_ + level * static_cast<std::size_t>(reduction_tile) * widest; }
 
   const FoldLoops& loops_;
   std::int64_t width_;
   std::size_t size_;
   std::uint64_t count_ = 0;
-  alignas(64) std::byte stack_[levels * columns * widest];
+  alignas(64) std::byte stack_[levels * reduction_tile * widest];
 };
 
 template <class Acc, class Out>
@@ -75,6 +75,7 @@ struct Job {
   const View& out;
   DType accumulator;
   double divisor;
+  bool columns;
   std::size_t acc_size() const { return size_of(accumulator); }
 };
 
@@ -93,56 +94,41 @@ void store(const Job& job, const std::byte* acc, std::int64_t n, std::int64_t at
   });
 }
 
-// One result: its elements block by block.
+// Elements [first, end) of one result, block by block; `first` is a multiple of fold_block.
 template <class Unit>
-void fold_elements(const Job& job, const Unit* x, std::byte* acc) {
+void fold_row(const Job& job, const Unit* x, std::int64_t first, std::int64_t end, std::byte* acc) {
   const Reduction& plan = job.plan;
-  if (plan.count <= fold_block && plan.reduced.size() == 1 && plan.reduced_in[0] == 1) return job.loops.block(x, plan.count, acc);
+  if (end - first <= fold_block && plan.reduced.size() == 1 && plan.reduced_in[0] == 1) return job.loops.block(x + first, end - first, acc);
   Unit buffer[fold_block];
-  ReductionCursor cursor(plan);
+  ReductionCursor cursor(plan, first);
   BlockTree tree(job.loops, 1, job.acc_size());
-  for (std::int64_t r = 0; r < plan.count; r += fold_block) {
-    const std::int64_t n = std::min(fold_block, plan.count - r);
+  for (std::int64_t r = first; r < end; r += fold_block) {
+    const std::int64_t n = std::min(fold_block, end - r);
     job.loops.block(next_elements(x, cursor, n, buffer), n, acc);
     tree.push(acc);
   }
   tree.finish(acc);
 }
 
-// Results one by one: for reductions along memory.
+// The same elements of n neighbouring results at once.
 template <class Unit>
-void fold_rows(const Job& job) {
-  const std::size_t last = job.plan.kept.size() - 1;
-  Shape outer = job.plan.kept;
-  Strides in = job.plan.kept_in, out = job.plan.kept_out;
-  outer.erase(last), in.erase(last), out.erase(last);
-  const std::int64_t count = job.plan.kept[last], in_step = job.plan.kept_in[last], out_step = job.plan.kept_out[last];
-  walk<2>(outer, {in, out}, [&](std::int64_t from, std::int64_t to) {
-    alignas(64) std::byte acc[columns * widest];
-    for (std::int64_t c = 0; c < count; c += columns) {
-      const std::int64_t n = std::min(columns, count - c);
-      for (std::int64_t i = 0; i < n; ++i)
-        fold_elements(job, job.x.as<const Unit>() + from + (c + i) * in_step, acc + static_cast<std::size_t>(i) * job.acc_size());
-      store(job, acc, n, to + c * out_step, out_step);
-    }
-  });
-}
-
-// Up to `columns` neighbouring results at once, `step` apart in the input.
-template <class Unit>
-void fold_tile(const Job& job, const Unit* x, std::int64_t n, std::int64_t step, std::byte* acc) {
-  alignas(64) std::byte lanes[fold_lanes * columns * widest];
-  Unit gathered[columns];
+void fold_rows_across(const Job& job, const Unit* x, std::int64_t n, std::int64_t first, std::int64_t end, std::byte* acc) {
+  constexpr std::int64_t ahead = 16;  // rows that are fetched before their turn: the processor does not follow such steps by itself
+  alignas(64) std::byte lanes[fold_lanes * reduction_tile * widest];
+  Unit gathered[reduction_tile];
+  const std::int64_t step = job.plan.kept_in.back(), next_row = job.plan.reduced_in.back() * ahead;
   const std::size_t lane_bytes = static_cast<std::size_t>(n) * job.acc_size();
-  ReductionCursor cursor(job.plan);
+  ReductionCursor cursor(job.plan, first);
   BlockTree tree(job.loops, n, job.acc_size());
-  for (std::int64_t r = 0; r < job.plan.count; r += fold_block) {
-    const std::int64_t rows = std::min(fold_block, job.plan.count - r);
+  for (std::int64_t r = first; r < end; r += fold_block) {
+    const std::int64_t rows = std::min(fold_block, end - r);
     for (std::int64_t k = 0; k < rows; ++k, cursor.advance(1)) {
       const Unit* row = x + cursor.offset();
       if (step != 1) {
         for (std::int64_t i = 0; i < n; ++i) gathered[i] = row[i * step];
         row = gathered;
+      } else {
+        for (std::int64_t i = 0; i < n; i += 64 / static_cast<std::int64_t>(sizeof(Unit))) __builtin_prefetch(row + next_row + i);
       }
       std::byte* lane = lanes + static_cast<std::size_t>(k % fold_lanes) * lane_bytes;
       (k < fold_lanes ? job.loops.assign : job.loops.row)(row, n, lane);
@@ -155,20 +141,55 @@ void fold_tile(const Job& job, const Unit* x, std::int64_t n, std::int64_t step,
   tree.finish(acc);
 }
 
-// Results by tiles of neighbours: for reductions across memory, such as the sums of columns.
 template <class Unit>
-void fold_columns(const Job& job) {
-  const std::size_t last = job.plan.kept.size() - 1;
-  Shape outer = job.plan.kept;
-  Strides in = job.plan.kept_in, out = job.plan.kept_out;
-  outer.erase(last), in.erase(last), out.erase(last);
-  const std::int64_t count = job.plan.kept[last], in_step = job.plan.kept_in[last], out_step = job.plan.kept_out[last];
-  walk<2>(outer, {in, out}, [&](std::int64_t from, std::int64_t to) {
-    alignas(64) std::byte acc[columns * widest];
-    for (std::int64_t c = 0; c < count; c += columns) {
-      const std::int64_t n = std::min(columns, count - c);
-      fold_tile(job, job.x.as<const Unit>() + from + c * in_step, n, in_step, acc);
-      store(job, acc, n, to + c * out_step, out_step);
+void fold_range(const Job& job, const ReductionTile& tile, std::int64_t first, std::int64_t end, std::byte* acc) {
+  const Unit* x = job.x.as<const Unit>() + tile.from;
+  if (job.columns) return fold_rows_across(job, x, tile.results, first, end, acc);
+  for (std::int64_t i = 0; i < tile.results; ++i)
+    fold_row(job, x + i * job.plan.kept_in.back(), first, end, acc + static_cast<std::size_t>(i) * job.acc_size());
+}
+
+// A tile whose elements several threads share: each folds ranges of a power of two of blocks, which are whole branches of the tree.
+template <class Unit>
+void fold_shared(const Job& job, const ReductionTile& tile, std::byte* acc) {
+  constexpr std::int64_t most = 32;
+  alignas(64) std::byte branches[most][reduction_tile * widest];
+  const std::int64_t blocks = (job.plan.count + fold_block - 1) / fold_block;
+  const auto length = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>((blocks + most - 1) / most))) * fold_block;
+  const std::int64_t count = (job.plan.count + length - 1) / length;
+  parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k)
+      fold_range<Unit>(job, tile, k * length, std::min(job.plan.count, (k + 1) * length), branches[k]);
+  });
+  BlockTree tree(job.loops, tile.results, job.acc_size());
+  for (std::int64_t k = 0; k < count; ++k) tree.push(branches[k]);
+  tree.finish(acc);
+}
+
+template <class Unit>
+void fold_tiles(const Job& job) {
+  constexpr std::int64_t worth = 1 << 16;  // elements that are worth waking a thread for
+  // Results that are long are few to a tile, so that threads can share them.
+  const std::int64_t results_a_tile =
+      job.columns ? reduction_tile : std::clamp<std::int64_t>(worth / job.plan.count, 1, reduction_tile);
+  const std::int64_t tiles = tiles_of(job.plan, results_a_tile), step = job.plan.kept_out.back();
+  const std::int64_t elements = element_count(job.plan.kept) * job.plan.count;
+  if (tiles < 2 * kernel_threads() && elements > 2 * worth && kernel_threads() > 1) {
+    for (std::int64_t k = 0; k < tiles; ++k) {
+      alignas(64) std::byte acc[reduction_tile * widest];
+      const ReductionTile tile = tile_of(job.plan, results_a_tile, k);
+      fold_shared<Unit>(job, tile, acc);
+      store(job, acc, tile.results, tile.to, step);
+    }
+    return;
+  }
+  const std::int64_t grain = std::max<std::int64_t>(1, worth * tiles / elements);
+  parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::byte acc[reduction_tile * widest];
+    for (std::int64_t k = begin; k < end; ++k) {
+      const ReductionTile tile = tile_of(job.plan, results_a_tile, k);
+      fold_range<Unit>(job, tile, 0, job.plan.count, acc);
+      store(job, acc, tile.results, tile.to, step);
     }
   });
 }
@@ -189,10 +210,8 @@ void reduce(Fold fold, const View& x, const Dims& axes, const View& out, double 
   const Reduction plan = plan_reduction(*x.desc, axes, *out.desc);
   if (plan.count == 0) return store_identity(fold, out, divisor);
   const DType accumulator = accumulator_of(fold, x.dtype(), out.dtype());
-  const Job job{plan, fold_loops(fold, x.dtype(), accumulator), x, out, accumulator, divisor};
-  const std::int64_t across = std::abs(plan.kept_in.back()), along = std::abs(plan.reduced_in.back());
-  const bool by_columns = plan.kept.back() >= 8 && across != 0 && across < along;
-  visit_unit(x.dtype(), [&]<class Unit>(Type<Unit>) { by_columns ? fold_columns<Unit>(job) : fold_rows<Unit>(job); });
+  const Job job{plan, fold_loops(fold, x.dtype(), accumulator), x, out, accumulator, divisor, by_columns(plan)};
+  visit_unit(x.dtype(), [&]<class Unit>(Type<Unit>) { fold_tiles<Unit>(job); });
 }
 
 }  // namespace regrow::kernels

@@ -22,10 +22,23 @@ struct Reduction {
 // `axes` is sorted; `out` has the input's axes, those of `axes` dropped or of length 1.
 Reduction plan_reduction(const Desc& x, const Dims& axes, const Desc& out);
 
+// Results are worked on in tiles: up to `reduction_tile` neighbours along the last kept axis.
+inline constexpr std::int64_t reduction_tile = 128;
+
+struct ReductionTile {
+  std::int64_t from = 0, to = 0;  // offsets of its first result in the input and in the output
+  std::int64_t results = 0;
+};
+std::int64_t tiles_of(const Reduction& plan, std::int64_t results_a_tile);
+ReductionTile tile_of(const Reduction& plan, std::int64_t results_a_tile, std::int64_t index);
+// Whether a tile is walked across memory, all its results together, or result by result.
+bool by_columns(const Reduction& plan);
+
 // A position among the elements that make one result, in logical order.
 class ReductionCursor {
  public:
-  explicit ReductionCursor(const Reduction& plan) : plan_(plan), index_(Dims::filled(plan.reduced.size(), 0)) {}
+  // At element `first`.
+  explicit ReductionCursor(const Reduction& plan, std::int64_t first = 0);
   std::int64_t offset() const noexcept { return offset_; }                           // in elements
   std::int64_t run() const noexcept { return plan_.reduced.back() - index_.back(); }  // elements left along the last axis
   std::int64_t step() const noexcept { return plan_.reduced_in.back(); }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "regrow/kernels/reduce.h"
 #include "regrow/ops/reduce.h"
 
@@ -15,7 +17,7 @@ void compute(const ComputeCall& call) {
 
 void gradient(Gradient& g) {
   const std::int64_t count = reduced_count(g.in_desc(0), reduced_axes(g.in_desc(0), g.attrs()));
-  const Var divisor = g.recorder().constant(static_cast<double>(count), g.in_desc(0).dtype, g.grad());
+  const Var divisor = g.recorder().constant(static_cast<double>(std::max<std::int64_t>(count, 1)), g.in_desc(0).dtype, g.grad());
   g.set(0, spread(g, g.grad() / divisor));
 }
 

@@ -198,8 +198,8 @@ void GranulePool::stitch(Run lacking, std::vector<PageAction>& actions) {
 }
 
 void GranulePool::shrink(std::uint64_t granules, std::vector<PageAction>& actions) {
-  most_used_ = used_;
   if (committed_ <= granules) return;
+  most_used_ = used_;
   collect_sources(static_cast<std::uint32_t>(committed_ - granules));
   while (committed_ > granules && !sources_.empty()) {
     const auto excess = static_cast<std::uint32_t>(committed_ - granules);

@@ -92,6 +92,7 @@ class Walk {
 
   void shrink(std::size_t bytes) {
     actions_.clear();
+    if (placement_.committed() > bytes / granule * granule) most_charged_ = placement_.charged();
     const bool done = placement_.shrink(bytes, actions_);
     for (const PageAction& action : actions_) EXPECT_EQ(action.kind, PageAction::Kind::decommit);
     model_.carry_out(actions_);
@@ -100,7 +101,6 @@ class Walk {
     if (!done) {
       EXPECT_EQ(model_.committed(), model_.charged());
     }
-    most_charged_ = placement_.charged();
   }
 
   void check(bool deeply) {

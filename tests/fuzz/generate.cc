@@ -13,6 +13,7 @@ namespace {
 struct Live {
   Value value = 0;
   Desc desc;
+  bool suspect = false;  // it may be poisoned
 };
 
 class Generator {
@@ -67,8 +68,8 @@ class Generator {
   const Live* known() { return find([](const Live& l) { return l.desc.known; }); }
   static bool real(const Live& l) { return l.desc.dtype == DType::f32 || l.desc.dtype == DType::f64; }
 
-  Value created(const Desc& desc) {
-    live_.push_back({program_.values, desc});
+  Value created(const Desc& desc, bool suspect = false) {
+    live_.push_back({program_.values, desc, suspect});
     return program_.values++;
   }
 
@@ -80,7 +81,15 @@ class Generator {
     step.kind = StepKind::apply, step.op = name, step.attrs = attrs;
     std::vector<const Desc*> descs;
     std::vector<Desc> copies;
-    for (const Live* live : inputs) step.inputs.push_back(live->value), copies.push_back(live->desc);
+    bool suspect = record->fails_by_value;
+    for (const Live* live : inputs) {
+      step.inputs.push_back(live->value), copies.push_back(live->desc);
+      suspect = suspect || live->suspect || !live->desc.known;
+    }
+    // Whether shapes fit is found out earlier at the lower levels: then a mismatch would hide that an input is poisoned.
+    bool open = false, poisonable = false;
+    for (const Live* live : inputs) open = open || !live->desc.known, poisonable = poisonable || (live->desc.known && live->suspect);
+    if (open && poisonable) return false;
     for (const Desc& desc : copies) descs.push_back(&desc);
     std::vector<OutDesc> out;
     try {
@@ -90,7 +99,7 @@ class Generator {
     }
     for (const OutDesc& desc : out)
       if (desc.known && desc.count() > 4096) return false;
-    for (const OutDesc& desc : out) step.outputs.push_back(created(desc));
+    for (const OutDesc& desc : out) step.outputs.push_back(created(desc, suspect));
     if (record->replay == Replay::seeded && !inputs.empty()) step.explicit_random = true, step.random = {rng_(), rng_() % 1000};
     program_.steps.push_back(std::move(step));
     return true;
@@ -252,13 +261,15 @@ class Generator {
 
   // The shape of one tensor steers another: arithmetic that the host may do.
   void shape_arithmetic() {
-    const Live* x = known();
-    if (!x || x->desc.shape.empty()) return;
-    if (!apply("shape_of", {x})) return;
+    // The shape of a poisoned tensor may be known all the same; a call that waited yields no tensor to ask.
+    const Live* found = find([](const Live& l) { return l.desc.known && !l.suspect; });
+    if (!found || found->desc.shape.empty()) return;
+    const Live x = *found;
+    if (!apply("shape_of", {&x})) return;
     const Live shape = live_.back();
-    if (!apply("slice", {&shape}, {{"start", Dims{0}}, {"stop", Dims{x->desc.shape.rank()}}, {"step", Dims{1}}})) return;
+    if (!apply("slice", {&shape}, {{"start", Dims{0}}, {"stop", Dims{x.desc.shape.rank()}}, {"step", Dims{1}}})) return;
     const Live part = live_.back();
-    apply("reshape_to_value", {find([&](const Live& l) { return l.value == x->value; }), &part});
+    apply("reshape_to_value", {&x, &part});
   }
 
   void callback() {
@@ -273,7 +284,7 @@ class Generator {
       if (!x) return;
       step.inputs = {x->value};
       Desc desc = x->desc.known ? Desc::dense(DType::f32, x->desc.shape) : Desc::unknown_shape(DType::f32);
-      step.outputs = {created(desc)};
+      step.outputs = {created(desc, true)};
     }
     program_.steps.push_back(std::move(step));
   }
@@ -287,8 +298,8 @@ class Generator {
     Step step;
     step.kind = StepKind::export_import;
     step.inputs = {x->value};
-    Desc desc = x->desc;
-    step.outputs = {created(desc)};
+    const Live from = *x;
+    step.outputs = {created(from.desc, from.suspect)};
     program_.steps.push_back(std::move(step));
   }
 

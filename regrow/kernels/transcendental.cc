@@ -85,6 +85,28 @@ struct Sigmoid {
   }
 };
 
+// Below 1: x + x P(x^2). From there on: 1 - e^(-x Q(x)); from 4 on that rounds to 1. P and Q are minimax in the relative error of the
+// result, fitted in double precision (0.02 and 0.015 units of the last place before rounding).
+struct Erf {
+  template <class D, class V>
+  static HWY_INLINE V horner(D d, V x, const float (&coefficients)[7]) {
+    V sum = hn::Set(d, coefficients[6]);
+    for (int i = 6; i-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, coefficients[i]));
+    return sum;
+  }
+  template <class D, class V>
+  static HWY_INLINE V vector(D d, V x) {
+    constexpr float near[7] = {0.12837916612625122f,   -0.3761262595653534f,    0.1128358542919159f,    -0.026853812858462334f,
+                               0.005188329610973597f, -0.0008010208257474005f, 7.853906572563574e-05f};
+    constexpr float far[7] = {1.1286370754241943f,    0.6351980566978455f,      0.1061590313911438f,   -0.02369455248117447f,
+                              0.003610334824770689f, -0.00031485623912885785f, 1.043291649693856e-05f};
+    const V one = hn::Set(d, 1.0f), magnitude = hn::Min(hn::Abs(x), hn::Set(d, 4.0f));
+    const V small = hn::MulAdd(x, horner(d, hn::Mul(x, x), near), x);
+    const V large = hn::Sub(one, hn::Exp(d, hn::Neg(hn::Mul(magnitude, horner(d, magnitude, far)))));
+    return keep_nan(x, hn::IfThenElse(hn::Lt(magnitude, one), small, hn::CopySign(large, x)));
+  }
+};
+
 // Beyond this the vector functions lose digits in the reduction by pi.
 constexpr float large_angle = 30000.0f;
 
@@ -133,14 +155,6 @@ inline double sigmoid(double x) {
   return (x < 0 ? power : 1.0) / (1.0 + power);
 }
 
-inline float erf_of(float x) { return std::erf(x); }
-
-void erf_loop(const void* const* in, void* out, std::size_t n) {
-  const auto* from = static_cast<const float*>(in[0]);
-  auto* to = static_cast<float*>(out);
-  for (std::size_t i = 0; i < n; ++i) to[i] = erf_of(from[i]);
-}
-
 TileFn transcendental_function(Unary f, DType type) {
   if (!is_floating(type)) return nullptr;
   const bool wide = type == DType::f64;
@@ -153,7 +167,7 @@ TileFn transcendental_function(Unary f, DType type) {
     case Unary::cos: return wide ? double_loop<std::cos> : vector_loop1<float, Cos>;
     case Unary::tanh: return wide ? double_loop<std::tanh> : vector_loop1<float, Tanh>;
     case Unary::sigmoid: return wide ? double_loop<sigmoid> : vector_loop1<float, Sigmoid>;
-    case Unary::erf: return wide ? double_loop<std::erf> : erf_loop;
+    case Unary::erf: return wide ? double_loop<std::erf> : vector_loop1<float, Erf>;
     default: return nullptr;
   }
 }

@@ -36,7 +36,7 @@ void Machine::State::bring_inputs() {
     if (graph[id].error != 0) return poison_unmade(graph[id].error);
   }
   const auto is_view = [](const OutputSpec& output) { return output.view_of >= 0; };
-  if (!op.outputs.empty() && std::all_of(op.outputs.begin(), op.outputs.end(), is_view)) return inputs_ready();
+  if (!op.spec.measure && !op.outputs.empty() && std::all_of(op.outputs.begin(), op.outputs.end(), is_view)) return inputs_ready();
   Need& need = own_need[op.spec.device];
   need = need_of(op.workspace_bytes);
   for (const OutputSpec& output : op.outputs) {
@@ -145,14 +145,12 @@ bool Machine::State::may_lend(std::size_t input, const OutputSpec& output) const
   if (!storage.dead || storage.foreign || storage.device != op.spec.device || storage.where != Where::memory) return false;
   if (storage.recipe == none && graph.is_read(id)) return false;  // a recipe needs it as a source
   if (output.bytes == 0 || storage.place.bytes != Placement::rounded(output.bytes)) return false;
-  std::uint32_t positions = 0;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     if (op.inputs[i] != id) continue;
     // Read as well where it may not be written over, or through another view.
     if (i >= 32 || (output.reuse >> i & 1) == 0 || op.spec.inputs[i] != op.spec.inputs[input]) return false;
-    ++positions;
   }
-  return storage.pins == positions;
+  return true;
 }
 
 StorageId Machine::State::lender_of(const OutputSpec& output) const noexcept {
@@ -172,10 +170,7 @@ void Machine::State::launch() {
   }
   if (op.workspace_bytes > 0) sizes.push_back(op.workspace_bytes);
   const std::uint8_t device = op.spec.device;
-  if (!ledger.fits(device, sizes)) {
-    short_device = device;
-    return apply_refused();
-  }
+  if (!has_room(device)) return apply_refused();
   operands.clear();
   for (StorageId id : op.inputs) operands.push_back(operand_of(id));
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
@@ -238,7 +233,6 @@ void Machine::State::poison_unmade(ErrorId error) {
   note_retired(op.spec.payload);
   for (StorageId id : op.inputs) unpin(id);
   unname(op.spec.deletes);
-  if (op.refused) roll_back(0, true);
   settle(nullptr);
 }
 

@@ -11,8 +11,7 @@ void Machine::State::put(Slot slot, std::uint8_t device, std::size_t bytes) {
   graph.bind(slot, subject);
   ++counters.live;
   sizes.assign(bytes > 0 ? 1 : 0, bytes);
-  if (!ledger.fits(device, sizes)) {
-    short_device = device;
+  if (!has_room(device)) {
     on_refused = &State::filled;
     return refuse(need_of(bytes), 0);
   }

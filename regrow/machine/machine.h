@@ -171,7 +171,7 @@ class Machine {
   ErrorId refused() const noexcept;                   // of the last fetch, swap_in or set_budget; 0: it succeeded
   Usage usage(std::uint8_t device) const noexcept;
   const Counters& counters() const noexcept;
-  PlanInfo last_plan(std::uint8_t device) const noexcept;  // the last one that ran to its end
+  PlanInfo last_plan(std::uint8_t device) const noexcept;  // the last one that began
   // Checks every invariant by full traversal (tests only: linear). Throws std::logic_error that names what is broken.
   void check() const;
 

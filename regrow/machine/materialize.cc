@@ -4,6 +4,12 @@
 
 namespace regrow::machine {
 
+bool Machine::State::has_room(std::uint8_t device) {
+  if (ledger.fits(device, sizes)) [[likely]] return true;
+  short_device = device;
+  return false;
+}
+
 bool Machine::State::surely_fits() noexcept {
   for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
     if (ledger.limit(device) == 0) continue;
@@ -50,15 +56,15 @@ void Machine::State::plan_step() {
   if (now.regrow) return regrow(now.id);
   const Storage& storage = graph[now.id];
   sizes.assign(storage.bytes > 0 ? 1 : 0, storage.bytes);
-  if (!ledger.fits(storage.device, sizes)) {
-    short_device = storage.device;
-    roll_back(brought_before, true);
-    resume = plan_refused;
-    return;
-  }
+  if (!has_room(storage.device)) return abandon_plan();
   graph[now.id].place = ledger.place(storage.device, storage.bytes, pages);
   push_pages(storage.device);
   queue.push(Action::Kind::swap_in, storage.device).operand = operand_of(now.id);
+}
+
+void Machine::State::abandon_plan() {
+  roll_back(brought_before, true);
+  resume = plan_refused;
 }
 
 void Machine::State::swapped_in(StorageId id) {
@@ -80,12 +86,7 @@ void Machine::State::regrow(RecipeId id) {
     if (output.view_of < 0 && output.bytes > 0) sizes.push_back(output.bytes);
   }
   if (recipe.workspace > 0) sizes.push_back(recipe.workspace);
-  if (!ledger.fits(device, sizes)) {
-    short_device = device;
-    roll_back(brought_before, true);
-    resume = plan_refused;
-    return;
-  }
+  if (!has_room(device)) return abandon_plan();
   operands.clear();
   for (EdgeId edge = recipe.inputs; edge != none; edge = graph.edge(edge).next_input) {
     operands.push_back(operand_of(graph.edge(edge).storage));
@@ -153,7 +154,7 @@ void Machine::State::roll_back(std::size_t first, bool live_too) {
   for (std::size_t i = first; i < brought.size(); ++i) {
     const auto [id, from_host] = brought[i];
     const Storage& storage = graph[id];
-    if (!storage.exists || storage.where != Where::memory || storage.foreign || storage.exports > 0 || storage.pins > 0) continue;
+    if (!storage.exists || storage.where != Where::memory) continue;
     if (from_host && live_too) {
       queue.push(Action::Kind::swap_out, storage.device).operand = operand_of(id);
     } else if (!from_host && storage.recipe != none && (live_too || storage.dead)) {

@@ -63,6 +63,8 @@ struct Machine::State {
   void cut_refused();
 
   // Plans (materialize.cc).
+  bool has_room(std::uint8_t device);           // for `sizes`, all at once
+  void abandon_plan();
   bool choose_plan();                           // keeps or frees, by the room there is; false: it cannot fit
   bool surely_fits() noexcept;
   void run_plan(Stage ready, Stage refused);

@@ -50,6 +50,7 @@ class RandomProgram {
   int step_number() const { return step_; }
   const Counters& counters() const { return shell_.machine.counters(); }
   std::uint64_t refusals() const { return refusals_; }
+  std::uint64_t plans() const { return plans_; }
 
  private:
   struct Tensor {
@@ -92,19 +93,42 @@ class RandomProgram {
   void expect(Slot slot) {
     if (tensors_[slot].error != shell_.machine.error_of(slot)) throw std::logic_error("the wrong error, or none");
     if (tensors_[slot].error != 0) return;
-    const std::size_t live = shell_.machine.usage(tensors_[slot].device).live_bytes;
+    const std::vector<std::size_t> before = standing();
     const std::uint64_t cuts = shell_.machine.counters().cuts;
-    if (shell_.fetch(slot, tensors_[slot].value)) return;
-    ++refusals_;
-    if (cuts == shell_.machine.counters().cuts && live != shell_.machine.usage(tensors_[slot].device).live_bytes) {
-      throw std::logic_error("a refusal left traces");
+    for (int device = 0; device < settings_.devices; ++device) shell_.machine.reset_peak(static_cast<std::uint8_t>(device));
+    const bool planned = shell_.machine.residency(slot) != Residency::resident;
+    if (shell_.fetch(slot, tensors_[slot].value)) {
+      if (planned && cuts == shell_.machine.counters().cuts) expect_peaks();
+      return;
     }
+    ++refusals_;
+    if (cuts == shell_.machine.counters().cuts && before != standing()) throw std::logic_error("a refused fetch left traces");
     for (int attempt = 0; attempt < settings_.devices; ++attempt) {
       shell_.set_budget(shell_.smallest, shell_.refusing_device);
       if (shell_.machine.refused() != 0) throw std::logic_error("a budget that suffices is refused");
       if (shell_.fetch(slot, tensors_[slot].value)) return;
     }
     throw std::logic_error("refused in a budget that was said to suffice");
+  }
+
+  void expect_peaks() {
+    ++plans_;
+    for (int device = 0; device < settings_.devices; ++device) {
+      const auto d = static_cast<std::uint8_t>(device);
+      if (shell_.machine.usage(d).peak_bytes != shell_.machine.last_plan(d).peak_bytes) {
+        throw std::logic_error("the peak of a plan was predicted wrongly");
+      }
+    }
+  }
+
+  std::vector<std::size_t> standing() const {
+    std::vector<std::size_t> bytes;
+    for (int device = 0; device < settings_.devices; ++device) {
+      const Usage usage = shell_.machine.usage(static_cast<std::uint8_t>(device));
+      bytes.push_back(usage.live_bytes);
+      bytes.push_back(usage.swapped_bytes);
+    }
+    return bytes;
   }
 
   void put() {
@@ -223,10 +247,15 @@ class RandomProgram {
     Drawn drawn;
     draw_operation(drawn);
     draw_outputs(drawn);
+    const std::vector<std::size_t> before = standing();
+    const std::uint64_t cuts = shell_.machine.counters().cuts;
     issue(drawn);
     for (Slot slot : drawn.deletes) forget(slot);
     if (!shell_.refused) return;
     ++refusals_;
+    if (drawn.deletes.empty() && cuts == shell_.machine.counters().cuts && before != standing()) {
+      throw std::logic_error("a refused operation left traces");
+    }
     for (const OutputSpec& output : drawn.outputs) tensors_[output.slot].error = shell_.refusal_error;
     if (drawn.deletes.empty()) repeat(drawn);
   }
@@ -314,27 +343,33 @@ class RandomProgram {
   std::vector<StorageId> exported_;
   Payload payloads_ = 1;
   ErrorId errors_ = 1'000'000;
-  std::uint64_t refusals_ = 0;
+  std::uint64_t refusals_ = 0, plans_ = 0;
   int step_ = 0;
   bool recording_ = true;
 };
 
-Counters run_program(const Settings& settings) {
+struct Outcome : Counters {
+  std::uint64_t refusals = 0, plans = 0;
+};
+
+Outcome run_program(const Settings& settings) {
   RandomProgram program(settings);
   try {
     program.run();
   } catch (const std::exception& error) {
     ADD_FAILURE() << error.what() << " (seed " << settings.seed << ", step " << program.step_number() << ")";
   }
-  return program.counters();
+  return {program.counters(), program.refusals(), program.plans()};
 }
 
 TEST(MachineRandom, SmallProgramsKeepEveryInvariantAfterEachStep) {
-  std::uint64_t recomputed = 0, in_place = 0, cuts = 0, swapped = 0;
+  std::uint64_t recomputed = 0, in_place = 0, cuts = 0, swapped = 0, plans = 0;
   for (std::uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
-    const Counters counters = run_program({.seed = seed, .steps = 200});
-    recomputed += counters.recomputed, in_place += counters.in_place, cuts += counters.cuts, swapped += counters.swapped_in;
+    const Outcome outcome = run_program({.seed = seed, .steps = 200});
+    recomputed += outcome.recomputed, in_place += outcome.in_place, cuts += outcome.cuts, swapped += outcome.swapped_in;
+    plans += outcome.plans;
   }
+  EXPECT_GT(plans, 1000u);
   EXPECT_GT(recomputed, 1000u);
   EXPECT_GT(in_place, 1000u);
   EXPECT_GT(cuts, 1000u);
@@ -342,9 +377,11 @@ TEST(MachineRandom, SmallProgramsKeepEveryInvariantAfterEachStep) {
 }
 
 TEST(MachineRandom, BudgetsAreKeptAndRefusalsSayWhatSuffices) {
+  std::uint64_t refusals = 0;
   for (std::uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
-    run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .budgets_per_mille = 50});
+    refusals += run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .budgets_per_mille = 50}).refusals;
   }
+  EXPECT_GT(refusals, 1000u);
 }
 
 TEST(MachineRandom, FewGhostsAreAllowed) {

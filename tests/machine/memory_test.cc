@@ -85,6 +85,17 @@ TEST(Memory, APlanRunsEachOperationOnceInTopologicalOrder) {
   EXPECT_THAT(regrown(shell), testing::ElementsAre(1u, 2u, 3u, 4u));
 }
 
+TEST(Memory, AnOperationOfSeveralOutputsIsRecomputedOnceForAllOfThem) {
+  ModelShell shell;
+  shell.put(0, one, 5);
+  shell.apply({.payload = 1, .inputs = {0}, .outputs = {{.slot = 1, .bytes = one}, {.slot = 2, .bytes = one}}});
+  shell.apply({.payload = 2, .inputs = {1, 2}, .outputs = {{.slot = 3, .bytes = one}}});
+  const Value value = shell.value(3);
+  for (Slot slot : {1, 2, 3}) shell.drop(slot);
+  EXPECT_EQ(shell.value(3), value);
+  EXPECT_THAT(regrown(shell), testing::ElementsAre(1u, 2u));
+}
+
 TEST(Memory, GhostsThatAPlanBringsBackGoAfterTheirLastUse) {
   ModelShell shell;
   chain(shell, 4);
@@ -99,6 +110,20 @@ TEST(Memory, GhostsThatAPlanBringsBackGoAfterTheirLastUse) {
   EXPECT_EQ(shell.machine.usage(0).peak_bytes, 3 * one) << "the source and two of the chain";
   EXPECT_EQ(shell.machine.last_plan(0).peak_bytes, 3 * one);
   EXPECT_EQ(shell.machine.last_plan(0).operations, 4u);
+}
+
+TEST(Memory, LiveTensorsThatAPlanPassesThroughStayWhereThereIsRoom) {
+  ModelShell shell;
+  chain(shell, 3);
+  for (Slot slot : {1, 2, 3}) shell.drop(slot);
+  EXPECT_EQ(shell.value(3), chain_value(3));
+  EXPECT_EQ(shell.machine.residency(1), Residency::resident);
+  EXPECT_EQ(shell.live(), 4 * one);
+  for (Slot slot : {1, 2, 3}) shell.drop(slot);
+  shell.set_budget(3 * one);
+  EXPECT_EQ(shell.value(3), chain_value(3));
+  EXPECT_EQ(shell.machine.residency(1), Residency::dropped) << "there is no room for more than two of the chain at once";
+  EXPECT_EQ(shell.live(), 2 * one);
 }
 
 TEST(Memory, ALongChainDroppedWholeComesBackWithoutRecursion) {

@@ -12,7 +12,7 @@
 namespace regrow::kernels {
 namespace {
 
-constexpr double least_macs = 1 << 18;  // that a thread is woken for
+constexpr double least_macs = 1 << 21;  // that a thread is woken for
 
 // How one call is computed: a function of its shapes, types and the number of threads.
 struct Method {

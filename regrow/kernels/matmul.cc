@@ -6,6 +6,7 @@
 
 #include "regrow/kernels/convert.h"
 #include "regrow/kernels/dnnl_matmul.h"
+#include "regrow/kernels/element_types.h"
 #include "regrow/kernels/gemm.h"
 #include "regrow/kernels/parts.h"
 #include "regrow/kernels/workspace.h"
@@ -17,7 +18,7 @@ namespace {
 // Below this many multiply-adds the engine's own product beats the 0.4 us that oneDNN needs to begin, and threads are not worth
 // waking.
 constexpr std::int64_t tiny = 2048;
-constexpr double least_per_part = 1 << 17;
+constexpr double least_per_part = 1 << 21;
 
 // One operand of the batch of products, where the product reads it.
 struct Operand {
@@ -234,28 +235,9 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, 
 
 template <class F>
 void with_computed_type(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::i8:
-      return f(std::int8_t{});
-    case DType::i16:
-      return f(std::int16_t{});
-    case DType::i32:
-      return f(std::int32_t{});
-    case DType::i64:
-      return f(std::int64_t{});
-    case DType::u8:
-      return f(std::uint8_t{});
-    case DType::u16:
-      return f(std::uint16_t{});
-    case DType::u32:
-      return f(std::uint32_t{});
-    case DType::u64:
-      return f(std::uint64_t{});
-    case DType::f64:
-      return f(double{});
-    default:
-      return f(float{});
-  }
+  if (is_integer(dtype)) return with_integer(dtype, f);
+  if (dtype == DType::f64) return f(double{});
+  f(float{});
 }
 
 struct Addresses {

@@ -47,7 +47,9 @@ Cost cost(const CostCall& call) {
   return cost;
 }
 
-Var reshaped(Var x, const Shape& shape) { return x.recorder->desc(x).shape == shape ? x : op<"reshape">({x}, {{"shape", shape}}); }
+Var reshaped(Var x, const Shape& shape) {
+  return x.recorder->desc(x).shape == shape ? x : op<"reshape">({x}, {{"shape", shape}});
+}
 
 Var transposed(Var x) {
   const int rank = x.recorder->desc(x).shape.rank();
@@ -59,25 +61,36 @@ Var transposed(Var x) {
 // Every leading axis folded into the rows.
 Shape flat(const Shape& shape) { return {element_count(without_matrix(shape)) * shape[shape.size() - 2], shape.back()}; }
 
-// Both operands and the gradient as matrices or stacks of them; a right operand without a stack meets the left one flattened, so that
-// its gradient is one product instead of a sum over the stack.
+// The gradient of input i from that of the matrices that it was read as; mixed types were promoted.
+void give(Gradient& g, std::size_t i, Var grad, const Shape& matrices) {
+  const Desc& in = g.in_desc(i);
+  grad = sum_to(grad, matrices);
+  if (grad.recorder->desc(grad).dtype != in.dtype) grad = op<"cast">({grad}, {{"dtype", in.dtype}});
+  g.set(i, reshaped(grad, in.shape));
+}
+
+// Both operands and the gradient as matrices or stacks of them; a right operand without a stack meets the left one flattened, so
+// that its gradient is one product instead of a sum over the stack.
 void gradient(Gradient& g) {
   Shape a = g.in_desc(0).shape, b = g.in_desc(1).shape, out = g.out_desc(0).shape;
   if (b.size() == 1) b.push_back(1), out.push_back(1);
   if (a.size() == 1) a.insert(0, 1), out.insert(out.size() - 1, 1);
   if (b.size() == 2 && a.size() > 2) a = flat(a), out = flat(out);
   const Var grad = reshaped(g.grad(), out);
-  if (g.wants(0)) g.set(0, reshaped(sum_to(op<"matmul">(grad, transposed(reshaped(g.in(1), b))), a), g.in_desc(0).shape));
-  if (g.wants(1)) g.set(1, reshaped(sum_to(op<"matmul">(transposed(reshaped(g.in(0), a)), grad), b), g.in_desc(1).shape));
+  if (g.wants(0)) give(g, 0, op<"matmul">(grad, transposed(reshaped(g.in(1), b))), a);
+  if (g.wants(1)) give(g, 1, op<"matmul">(transposed(reshaped(g.in(0), a)), grad), b);
 }
 
 }  // namespace
 
 OpDef matmul() {
   return {
-      .doc = "The matrix product of a (…, m, k) and b (…, k, n), as matmul of the array API: leading axes broadcast; a vector on the left "
-             "is a row, on the right a column, and its axis is not in the result. f16 and bf16 accumulate in f32, integers wrap around; a "
-             "product over an inner size of 0 is zero.",
+      .doc =
+          "The matrix product of a (…, m, k) and b (…, k, n), as matmul of the array API: leading axes broadcast; a vector on "
+          "the left "
+          "is a row, on the right a column, and its axis is not in the result. f16 and bf16 accumulate in f32, integers wrap "
+          "around; a "
+          "product over an inner size of 0 is zero.",
       .inputs = {"a", "b"},
       .dtypes = dtypes,
       .infer = infer,

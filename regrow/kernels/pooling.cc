@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/kernels/pooling.h"
+
+#include <algorithm>
+
+#include "regrow/base/error.h"
+#include "regrow/kernels/convert.h"
+#include "regrow/kernels/element_types.h"
+#include "regrow/kernels/parts.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "regrow/kernels/pooling.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#ifndef REGROW_KERNELS_POOLING_ONCE
+#define REGROW_KERNELS_POOLING_ONCE
+namespace regrow::kernels {
+
+constexpr std::int64_t pool_lanes = 64;  // channels at a time
+
+// One window of some channels of one image: rows [top, bottom) and columns [left, right) of it are inside.
+struct Window {
+  std::int64_t n, c, lanes, oh, ow;
+  std::int64_t top, bottom, left, right;
+};
+
+// A tensor (n, c, h, w) with its strides at hand.
+template <class T>
+struct Planes {
+  T* data;
+  std::int64_t n, c, h, w;
+  explicit Planes(const View& view)
+      : data(view.as<T>()), n(view.strides()[0]), c(view.strides()[1]), h(view.strides()[2]), w(view.strides()[3]) {}
+  T* at(const Window& window, std::int64_t y, std::int64_t x) const { return data + window.n * n + window.c * c + y * h + x * w; }
+};
+
+}  // namespace regrow::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace regrow::kernels::HWY_NAMESPACE {
+
+// The loops below are plain, and become vectors along the channels where these lie together.
+
+template <class T>
+void load(const T* from, std::int64_t step, std::int64_t lanes, Wide<T>* HWY_RESTRICT to) {
+  if (step == 1) {
+    for (std::int64_t i = 0; i < lanes; ++i) to[i] = static_cast<Wide<T>>(from[i]);
+  } else {
+    for (std::int64_t i = 0; i < lanes; ++i) to[i] = static_cast<Wide<T>>(from[i * step]);
+  }
+}
+
+template <class T>
+void store(const Wide<T>* HWY_RESTRICT from, std::int64_t step, std::int64_t lanes, T* to) {
+  if (step == 1) {
+    for (std::int64_t i = 0; i < lanes; ++i) to[i] = static_cast<T>(from[i]);
+  } else {
+    for (std::int64_t i = 0; i < lanes; ++i) to[i * step] = static_cast<T>(from[i]);
+  }
+}
+
+// Calls f(window) for the windows of units [first, last): a unit is pool_lanes channels of one image.
+template <class F>
+void for_windows(const Pooling& s, std::int64_t first, std::int64_t last, F&& f) {
+  const std::int64_t groups = (s.channels + pool_lanes - 1) / pool_lanes;
+  for (std::int64_t unit = first; unit < last; ++unit) {
+    Window w{};
+    w.n = unit / groups, w.c = unit % groups * pool_lanes, w.lanes = std::min(pool_lanes, s.channels - w.c);
+    for (w.oh = 0; w.oh < s.out[0]; ++w.oh) {
+      const std::int64_t y = w.oh * s.stride[0] - s.padding[0];
+      w.top = std::max<std::int64_t>(y, 0), w.bottom = std::min(y + s.window[0], s.in[0]);
+      for (w.ow = 0; w.ow < s.out[1]; ++w.ow) {
+        const std::int64_t x = w.ow * s.stride[1] - s.padding[1];
+        w.left = std::max<std::int64_t>(x, 0), w.right = std::min(x + s.window[1], s.in[1]);
+        f(w);
+      }
+    }
+  }
+}
+
+// Which element of the window wins in each channel, counted row by row among those inside.
+template <class T>
+void find_winners(const Planes<const T>& x, const Window& w, Wide<T>* HWY_RESTRICT best, std::int32_t* HWY_RESTRICT winner) {
+  Wide<T> next[pool_lanes];
+  std::int32_t index = 0;
+  for (std::int64_t row = w.top; row < w.bottom; ++row)
+    for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
+      load(x.at(w, row, column), x.c, w.lanes, next);
+      if (index == 0) {
+        std::copy_n(next, w.lanes, best);
+        std::fill_n(winner, w.lanes, 0);
+        continue;
+      }
+      for (std::int64_t i = 0; i < w.lanes; ++i) {
+        const bool better = (next[i] > best[i]) | ((next[i] != next[i]) & (best[i] == best[i]));
+        best[i] = better ? next[i] : best[i];
+        winner[i] = better ? index : winner[i];
+      }
+    }
+}
+
+template <class T>
+void max_of_units(const Pooling& s, const View& values, const View& x, const View& out, std::int64_t first, std::int64_t last) {
+  const Planes<const T> from(values), compared(x);
+  const Planes<T> to(out);
+  const bool itself = values.data == x.data && values.strides() == x.strides();
+  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+    Wide<T> best[pool_lanes];
+    std::int32_t winner[pool_lanes];
+    find_winners<T>(compared, w, best, winner);
+    if (!itself) {
+      Wide<T> next[pool_lanes];
+      std::int32_t index = 0;
+      for (std::int64_t row = w.top; row < w.bottom; ++row)
+        for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
+          load(from.at(w, row, column), from.c, w.lanes, next);
+          for (std::int64_t i = 0; i < w.lanes; ++i) best[i] = winner[i] == index ? next[i] : best[i];
+        }
+    }
+    store(best, to.c, w.lanes, to.at(w, w.oh, w.ow));
+  });
+}
+
+template <class T>
+void max_back_of_units(const Pooling& s, const View& grad, const View& x, const View& sums, std::int64_t first,
+                       std::int64_t last) {
+  const Planes<const T> from(grad), compared(x);
+  const Planes<Wide<T>> to(sums);
+  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+    Wide<T> best[pool_lanes], gradient[pool_lanes];
+    std::int32_t winner[pool_lanes];
+    find_winners<T>(compared, w, best, winner);
+    load(from.at(w, w.oh, w.ow), from.c, w.lanes, gradient);
+    std::int32_t index = 0;
+    for (std::int64_t row = w.top; row < w.bottom; ++row)
+      for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
+        Wide<T>* sum = to.at(w, row, column);
+        if (to.c == 1) {
+          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] = winner[i] == index ? sum[i] + gradient[i] : sum[i];
+        } else {
+          for (std::int64_t i = 0; i < w.lanes; ++i)
+            if (winner[i] == index) sum[i * to.c] += gradient[i];
+        }
+      }
+  });
+}
+
+template <class T>
+void mean_of_units(const Pooling& s, const View& x, const View& out, std::int64_t first, std::int64_t last) {
+  const Planes<const T> from(x);
+  const Planes<T> to(out);
+  const auto area = static_cast<Wide<T>>(s.area());
+  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+    Wide<T> sum[pool_lanes] = {}, next[pool_lanes];
+    for (std::int64_t row = w.top; row < w.bottom; ++row)
+      for (std::int64_t column = w.left; column < w.right; ++column) {
+        load(from.at(w, row, column), from.c, w.lanes, next);
+        for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += next[i];
+      }
+    for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] /= area;
+    store(sum, to.c, w.lanes, to.at(w, w.oh, w.ow));
+  });
+}
+
+template <class T>
+void mean_back_of_units(const Pooling& s, const View& grad, const View& sums, std::int64_t first, std::int64_t last) {
+  const Planes<const T> from(grad);
+  const Planes<Wide<T>> to(sums);
+  const auto area = static_cast<Wide<T>>(s.area());
+  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+    Wide<T> share[pool_lanes];
+    load(from.at(w, w.oh, w.ow), from.c, w.lanes, share);
+    for (std::int64_t i = 0; i < w.lanes; ++i) share[i] /= area;
+    for (std::int64_t row = w.top; row < w.bottom; ++row)
+      for (std::int64_t column = w.left; column < w.right; ++column) {
+        Wide<T>* sum = to.at(w, row, column);
+        if (to.c == 1) {
+          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += share[i];
+        } else {
+          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i * to.c] += share[i];
+        }
+      }
+  });
+}
+
+void max_units(const Pooling& s, const View& values, const View& x, const View& out, std::int64_t first, std::int64_t last) {
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { max_of_units<T>(s, values, x, out, first, last); });
+}
+void max_back_units(const Pooling& s, const View& grad, const View& x, const View& sums, std::int64_t first, std::int64_t last) {
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { max_back_of_units<T>(s, grad, x, sums, first, last); });
+}
+void mean_units(const Pooling& s, const View& x, const View& out, std::int64_t first, std::int64_t last) {
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { mean_of_units<T>(s, x, out, first, last); });
+}
+void mean_back_units(const Pooling& s, const View& grad, const View& sums, std::int64_t first, std::int64_t last) {
+  with_float(grad.dtype(), [&]<class T>(T) HWY_ATTR { mean_back_of_units<T>(s, grad, sums, first, last); });
+}
+
+}  // namespace regrow::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace regrow::kernels {
+namespace {
+
+HWY_EXPORT(max_units);
+HWY_EXPORT(max_back_units);
+HWY_EXPORT(mean_units);
+HWY_EXPORT(mean_back_units);
+
+constexpr double least_elements = 1 << 16;  // that a thread is woken for
+
+// body(first, last) for all units, on several threads.
+template <class Body>
+void for_units(const Pooling& s, Body&& body) {
+  const std::int64_t units = s.batch * ((s.channels + pool_lanes - 1) / pool_lanes);
+  const double elements = static_cast<double>(s.batch * s.channels * s.out[0] * s.out[1] * s.area());
+  const int parts = parts_for(elements, least_elements);
+  for_parts(parts, [&](int index) { body(cut(units, parts, index), cut(units, parts, index + 1)); });
+}
+
+// Zeros to add up in: `out` itself, or f32 in the workspace, rounded at the end.
+template <class Body>
+void add_up(const View& out, std::span<std::byte> workspace, Body&& body) {
+  const bool short_type = size_of(out.dtype()) == 2;
+  Desc wide = *out.desc;
+  if (short_type) wide.dtype = DType::f32;
+  const View sums{&wide, short_type ? workspace.data() : out.data};
+  require(!short_type || workspace.size() >= wide.bytes(), "the workspace has {} bytes, {} are needed", workspace.size(),
+          wide.bytes());
+  std::fill_n(sums.data, wide.bytes(), std::byte{0});
+  body(sums);
+  if (short_type) convert(sums, out);
+}
+
+}  // namespace
+
+void max_pool(const Pooling& s, const View& values, const View& x, const View& out) {
+  for_units(s, [&](std::int64_t first, std::int64_t last) { HWY_DYNAMIC_DISPATCH(max_units)(s, values, x, out, first, last); });
+}
+
+void max_pool_back(const Pooling& s, const View& grad, const View& x, const View& out, std::span<std::byte> workspace) {
+  add_up(out, workspace, [&](const View& sums) {
+    for_units(s, [&](std::int64_t first, std::int64_t last) {
+      HWY_DYNAMIC_DISPATCH(max_back_units)(s, grad, x, sums, first, last);
+    });
+  });
+}
+
+void mean_pool(const Pooling& s, const View& x, const View& out) {
+  for_units(s, [&](std::int64_t first, std::int64_t last) { HWY_DYNAMIC_DISPATCH(mean_units)(s, x, out, first, last); });
+}
+
+void mean_pool_back(const Pooling& s, const View& grad, const View& out, std::span<std::byte> workspace) {
+  add_up(out, workspace, [&](const View& sums) {
+    for_units(s, [&](std::int64_t first, std::int64_t last) {
+      HWY_DYNAMIC_DISPATCH(mean_back_units)(s, grad, sums, first, last);
+    });
+  });
+}
+
+std::size_t pool_back_workspace(const Desc& out) {
+  return size_of(out.dtype) == 2 ? static_cast<std::size_t>(out.count()) * sizeof(float) : 0;
+}
+
+}  // namespace regrow::kernels
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regrow/ops/convolution.h"
+#include "regrow/ops/pooling.h"
+
+namespace regrow::ops {
+namespace {
+
+Shape image_shape(const Shape& grad, const Attrs& attrs) {
+  require(grad.size() == 4, "needs a gradient (N, C, OH, OW), not {}", to_string(grad));
+  const kernels::Pair size = pair_attribute(attrs, "size", 1);
+  return {grad[0], grad[1], size[0], size[1]};
+}
+
+void infer(const InferCall& call) {
+  const Shape image = image_shape(call[0].shape, call.attrs), result = result_shape(pooling_of(image, call.attrs));
+  require(call[0].shape == result, "pooling {} gives the shape {}, not {}", to_string(image), to_string(result),
+          to_string(call[0].shape));
+  call.out[0].shape = image;
+  call.out[0].strides = strides_as(call[0], image);
+}
+
+void compute(const ComputeCall& call) {
+  kernels::mean_pool_back(pooling_of(call.out[0].shape(), call.attrs), call.in[0], call.out[0], call.workspace);
+}
+
+std::size_t workspace(const CostCall& call) { return kernels::pool_back_workspace(*call.out[0]); }
+
+Cost cost(const CostCall& call) { return pooling_cost(pooling_of(call.out[0]->shape, call.attrs), call); }
+
+void gradient(Gradient& g) { g.set(0, pooling_call<"avg_pool2d">(g, {g.grad()})); }
+
+}  // namespace
+
+OpDef avg_pool2d_gradient() {
+  return {
+      .doc = "The gradient of avg_pool2d with respect to its images, of height and width `size`, from that of its result.",
+      .inputs = {"grad"},
+      .attributes = pooling_attributes("Height and width of the images."),
+      .dtypes = one_float_dtype,
+      .infer = infer,
+      .compute = compute,
+      .workspace = workspace,
+      .cost = cost,
+      .gradient = gradient,
+      .samples = {{.inputs = {{2, 3, 2, 3}}, .attrs = {{"size", Dims{4, 6}}, {"kernel", 2}}},
+                  {.inputs = {{1, 2, 5, 2}},
+                   .attrs = {{"size", Dims{5, 5}}, {"kernel", Dims{3, 2}}, {"stride", Dims{1, 2}}, {"padding", Dims{1, 0}}}}},
+  };
+}
+
+}  // namespace regrow::ops

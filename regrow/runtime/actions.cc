@@ -7,6 +7,7 @@
 #include "regrow/base/clock.h"
 #include "regrow/base/log.h"
 #include "regrow/base/units.h"
+#include "regrow/memory/system_memory.h"
 #include "regrow/ops/callback.h"
 #include "regrow/ops/var.h"
 #include "regrow/runtime/executor.h"
@@ -201,12 +202,16 @@ machine::Completion Executor::refuse(const Action& action, const Command& comman
   }
   const std::size_t budget = machine_.usage(action.device).budget_bytes;
   Failure failure{.site = command.site, .out_of_budget = true, .required = action.required, .smallest = action.smallest};
-  failure.message = command.kind == Command::Kind::set_budget
-                        ? fmt::format("set_memory_budget: {} of {} are held and cannot go, more than {}", format_bytes(action.required),
-                                      to_string(Device(action.device)), format_bytes(command.value))
-                        : fmt::format("{}: {} do not fit the memory budget of {}, {}; {} would do", what,
-                                      format_bytes(action.required), to_string(Device(action.device)), format_bytes(budget),
-                                      format_bytes(action.smallest));
+  if (command.kind == Command::Kind::set_budget) {
+    failure.message = fmt::format("set_memory_budget: {} of {} are held and cannot go, more than {}", format_bytes(action.required),
+                                  to_string(Device(action.device)), format_bytes(command.value));
+  } else if (budget == 0) {
+    failure.message = fmt::format("{}: {} do not fit {}: the system has {} for it", what, format_bytes(action.required),
+                                  to_string(Device(action.device)), format_bytes(memory::system_memory_bytes()));
+  } else {
+    failure.message = fmt::format("{}: {} do not fit the memory budget of {}, {}; {} would do", what, format_bytes(action.required),
+                                  to_string(Device(action.device)), format_bytes(budget), format_bytes(action.smallest));
+  }
   last_error_ = fail(std::move(failure));
   return {.error = last_error_};
 }

@@ -7,6 +7,7 @@
 #include "regrow/base/hash.h"
 #include "regrow/base/log.h"
 #include "regrow/base/units.h"
+#include "regrow/memory/system_memory.h"
 #include "regrow/tensor/walk.h"
 
 namespace regrow::runtime {
@@ -16,7 +17,9 @@ using machine::Residency;
 Executor::Executor(const Options& options, std::weak_ptr<Returns> returns)
     : returns_(std::move(returns)),
       memory_(std::make_shared<DeviceMemory>(memory::default_reserve_bytes())),
-      machine_({.devices = max_devices, .reserve_bytes = memory::default_reserve_bytes()}),
+      machine_({.devices = max_devices,
+                .reserve_bytes = memory::default_reserve_bytes(),
+                .memory_bytes = memory::system_memory_bytes()}),
       catch_exceptions_(options.catch_worker_exception != 0),
       ran_(all_ops().size(), false) {
   machine_.set_recording(options.record_computing_path != 0);

@@ -76,7 +76,7 @@ CommandBuffer::Cursor CommandBuffer::head() noexcept {
 }
 
 void CommandBuffer::pop() noexcept {
-  (*head_).reset();
+  head()->reset();  // of several that fused, the next one may stand in the next block
   ++head_.index_;
   executed_.store(++executed_by_worker_, std::memory_order_seq_cst);
 }

@@ -13,7 +13,7 @@
 namespace regrow::kernels {
 namespace {
 
-constexpr std::int64_t square = 32;        // side of the squares of a transposition
+constexpr std::int64_t square = 64;        // side of the squares of a transposition
 constexpr std::int64_t worth = 1 << 18;  // bytes that are worth waking a thread for
 
 template <class Unit>

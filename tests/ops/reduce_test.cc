@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "regrow/kernels/reduce.h"
+#include "regrow/kernels/parallel.h"
 #include "tests/ops/draw.h"
 
 namespace regrow {
@@ -119,6 +119,25 @@ TEST(Sum, IsAFunctionOfTheLogicalOrder) {
                 << lay.name << " axes " << to_string(axes) << " of " << to_string(shape);
         }
     }
+}
+
+// Long and few, long and many, short and many; sums and extremes; rows and columns.
+TEST(Reductions, GiveTheSameBitsOnAnyNumberOfThreads) {
+  const int before = kernels::kernel_threads();
+  for (const Shape& shape : {Shape{700001}, Shape{3, 200003}, Shape{200003, 3}, Shape{70001, 21}, Shape{40000, 11}, Shape{1031, 577}}) {
+    const HostArray x = direct::draw(DType::f32, shape, -1000, 1000, 3);
+    for (const char* name : {"sum", "mean", "max", "argmin"})
+      for (int axis = 0; axis < shape.rank(); ++axis) {
+        kernels::set_kernel_threads(1);
+        const HostArray expected = call(reduction(name, axis), {x}), all = call(reduction(name), {x});
+        for (int threads = 2; threads <= 4; ++threads) {
+          kernels::set_kernel_threads(threads);
+          EXPECT_TRUE(same_bits(expected, call(reduction(name, axis), {x}))) << name << to_string(shape) << " " << threads << " threads";
+          EXPECT_TRUE(same_bits(all, call(reduction(name), {x}))) << name << to_string(shape) << " " << threads << " threads";
+        }
+      }
+  }
+  kernels::set_kernel_threads(before);
 }
 
 // A row that is alone, or one of many, or a column, has the same sum.

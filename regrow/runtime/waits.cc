@@ -5,9 +5,10 @@
 namespace regrow::runtime {
 
 // The wake-up names the address of `done_` only; a caller that has seen the store already may have left its stack frame, which the
-// kernel takes for a spurious wake-up of whoever sleeps there.
+// kernel takes for a spurious wake-up of whoever sleeps there. The store must be seen before notify_one() looks whether anybody
+// sleeps: with less than sequential consistency the two may pass each other, and the wake-up is lost.
 void Waiter::finish() noexcept {
-  done_.store(1, std::memory_order_release);
+  done_.store(1, std::memory_order_seq_cst);
   done_.notify_one();
 }
 

@@ -88,8 +88,8 @@ class Generator {
     }
     // Whether shapes fit is found out earlier at the lower levels: then a mismatch would hide that an input is poisoned.
     bool open = false, poisonable = false;
-    for (const Live* live : inputs) open = open || !live->desc.known, poisonable = poisonable || (live->desc.known && live->suspect);
-    if (open && poisonable) return false;
+    for (const Live* live : inputs) open = open || !live->desc.known, poisonable = poisonable || live->suspect;
+    if (open && poisonable && inputs.size() > 1) return false;
     for (const Desc& desc : copies) descs.push_back(&desc);
     std::vector<OutDesc> out;
     try {

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   app.add_flag("--verbose", verbose, "print the programs");
   CLI11_PARSE(app, argc, argv);
 
-  regrow::fuzz::Watchdog watchdog(60);
+  regrow::fuzz::Watchdog watchdog(20);
   int failures = 0;
   for (int i = 0; i < programs && failures < most_failures; ++i) {
     watchdog.watch(seed + static_cast<std::uint64_t>(i));

@@ -17,16 +17,9 @@ void hold(bool ok, fmt::format_string<A...> text, A&&... args) {
   if (!ok) throw std::logic_error("machine: " + fmt::format(text, std::forward<A>(args)...));
 }
 
-// Names and lifetimes of storages, and the lists of their readers.
-void check_structure(const Machine::State& state) {
-  const Graph& graph = state.graph;
-  std::vector<std::uint32_t> slots(graph.most_storages()), readers(graph.most_storages());
-  for (Slot slot = 0; slot < graph.most_slots(); ++slot) {
-    const StorageId id = graph.named(slot);
-    if (id == none) continue;
-    hold(id < graph.most_storages() && graph[id].exists, "slot {} names storage {}, which does not exist", slot, id);
-    ++slots[id];
-  }
+// The edges and outputs of recipes; how often each storage is read.
+std::vector<std::uint32_t> check_recipes(const Graph& graph) {
+  std::vector<std::uint32_t> readers(graph.most_storages());
   std::uint32_t recipes = 0;
   for (RecipeId r = 0; r < graph.most_recipes(); ++r) {
     const Recipe& recipe = graph.recipe(r);
@@ -47,7 +40,25 @@ void check_structure(const Machine::State& state) {
     hold(left > 0 && left == recipe.outputs_left, "recipe {} has {} outputs and counts {}", r, left, recipe.outputs_left);
   }
   hold(recipes == graph.recipes(), "{} recipes exist, {} are counted", recipes, graph.recipes());
-  std::size_t live = 0, dead = 0;
+  return readers;
+}
+
+std::vector<std::uint32_t> check_slots(const Graph& graph) {
+  std::vector<std::uint32_t> slots(graph.most_storages());
+  for (Slot slot = 0; slot < graph.most_slots(); ++slot) {
+    const StorageId id = graph.named(slot);
+    if (id == none) continue;
+    hold(id < graph.most_storages() && graph[id].exists, "slot {} names storage {}, which does not exist", slot, id);
+    ++slots[id];
+  }
+  return slots;
+}
+
+// Names and lifetimes of storages, the lists of their readers, and the list of the dead.
+void check_storages(const Machine::State& state) {
+  const Graph& graph = state.graph;
+  const std::vector<std::uint32_t> readers = check_recipes(graph), slots = check_slots(graph);
+  std::size_t live = 0, dead = 0, listed = 0;
   for (StorageId id = 0; id < graph.most_storages(); ++id) {
     const Storage& storage = graph[id];
     if (!storage.exists) continue;
@@ -70,7 +81,6 @@ void check_structure(const Machine::State& state) {
   }
   hold(dead == state.dead && live == state.counters.live, "{} live and {} dead, counted {} and {}", live, dead,
        state.counters.live, state.dead);
-  std::size_t listed = 0;
   for (StorageId id = state.oldest_dead; id != none; id = graph[id].newer) {
     hold(graph[id].kept && (graph[id].newer == none ? state.newest_dead == id : graph[graph[id].newer].older == id),
          "list of the dead is broken at storage {}", id);
@@ -210,7 +220,7 @@ void check_keeping(const Machine::State& state) {
 }  // namespace
 
 void Machine::State::check() const {
-  check_structure(*this);
+  check_storages(*this);
   check_ledger(*this);
   check_reachable(*this);
   check_keeping(*this);

@@ -51,6 +51,7 @@ class ModelShell {
   std::vector<std::size_t> sizes;         // measure
   ErrorId measure_error = 0;
   std::map<Payload, ErrorId> run_errors;  // each run of it fails
+  std::function<ErrorId()> regrow_error;  // asked at each recomputation
   ErrorId refusal_error = 1000;           // handed out at the next refusal, then counted up
 
   // What the last command did.
@@ -102,11 +103,12 @@ class ModelShell {
     if (machine.refused() != 0) throw std::logic_error("fetch was refused");
     return read(machine.operand(slot));
   }
-  // Whether fetch found room; the value is checked then.
+  // Whether fetch found room; the value is checked then, unless the slot is poisoned.
   bool fetch(Slot slot, Value expected) {
     machine.fetch(slot);
     carry_out();
     if (machine.refused() != 0) return false;
+    if (machine.error_of(slot) != 0) return true;
     if (read(machine.operand(slot)) != expected) throw std::logic_error("slot " + std::to_string(slot) + " has a wrong value");
     return true;
   }
@@ -217,6 +219,7 @@ class ModelShell {
     inputs_.clear();
     for (const Operand& each : action.inputs) inputs_.push_back(read(each));
     if (const auto found = run_errors.find(action.payload); found != run_errors.end()) return {.error = found->second};
+    if (const ErrorId error = action.regrow && regrow_error ? regrow_error() : 0; error != 0) return {.error = error};
     write(action.device, action.workspace, 0xdead);
     std::size_t k = 0;
     for (const Operand& each : action.outputs) {

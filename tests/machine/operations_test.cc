@@ -233,6 +233,25 @@ TEST(Operations, AFailedRunPoisonsItsViewsAndNotWhatTheyWouldHaveShared) {
   shell.machine.check();
 }
 
+TEST(Operations, OutputsMayDieInTheOperationThatMakesThem) {
+  ModelShell shell;
+  shell.put(0, one, 5);
+  const Call call = {.payload = 1, .inputs = {0}, .outputs = {{.slot = 1, .view_of = 0}, {.slot = 2, .bytes = one}}, .deletes = {1, 2}};
+  shell.apply(call);
+  EXPECT_EQ(shell.runs(false), 1u);
+  EXPECT_EQ(shell.live(), one);
+  EXPECT_TRUE(shell.retired(1));
+  shell.machine.check();
+  Call failing = call;
+  failing.payload = 2;
+  shell.run_errors[2] = 42;
+  shell.apply(failing);
+  EXPECT_FALSE(shell.machine.has(1) || shell.machine.has(2));
+  EXPECT_EQ(shell.machine.counters().live, 1u);
+  EXPECT_EQ(shell.value(0), 5u);
+  shell.machine.check();
+}
+
 TEST(Operations, SizesAreMeasuredBeforeTheRun) {
   ModelShell shell;
   shell.put(0, one, 5);

@@ -168,7 +168,7 @@ Part part_of(const Problem& p, int parts, int index) {
     length = cut(count, parts, index + 1, step) - first;
   };
   if (products >= 2 * parts || products == parts) range(products, 1, part.first, part.products);
-  else if (p.m >= p.n || p.m >= 128 * parts) range(p.m, 16, part.row, part.rows);
+  else if (p.onednn || p.m >= p.n || p.m >= 128 * parts) range(p.m, 16, part.row, part.rows);  // oneDNN: dense results only
   else range(p.n, 32, part.column, part.columns);
   return part;
 }

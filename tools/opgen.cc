@@ -44,14 +44,14 @@ std::string pascal(std::string_view snake) {
   return text;
 }
 
-std::string_view type_name(AttrType type) {
-  switch (type) {
+std::string_view type_name(const AttrSpec& spec) {
+  switch (spec.type) {
     case AttrType::boolean: return "bool";
     case AttrType::integer: return "std::int64_t";
     case AttrType::real: return "double";
     case AttrType::text: return "std::string";
     case AttrType::dtype: return "DType";
-    case AttrType::dims: return "Dims";
+    case AttrType::dims: return spec.name == "shape" ? "Shape" : "Sizes";
     case AttrType::axes: return "Axes";
     case AttrType::device: return "Device";
     default: return "Scalar";
@@ -69,10 +69,11 @@ std::string initializer(const AttrSpec& spec) {
   if (value.index() == 0) return "std::nullopt";
   switch (spec.type) {
     case AttrType::text: return fmt::format("\"{}\"", std::get<std::string>(value));
-    case AttrType::dtype: return fmt::format("DType::{}", std::get<regrow::DType>(value) == regrow::DType::boolean
-                                                              ? "boolean"
-                                                              : name_of(std::get<regrow::DType>(value)));
-    case AttrType::dims: return "Dims" + braced(std::get<regrow::Dims>(value));
+    case AttrType::dtype:
+      return fmt::format("DType::{}", std::get<regrow::DType>(value) == regrow::DType::boolean
+                                          ? "boolean"
+                                          : name_of(std::get<regrow::DType>(value)));
+    case AttrType::dims: return braced(std::get<regrow::Dims>(value));
     case AttrType::axes:
       return std::get<regrow::Axes>(value).all() ? "Axes()" : "Axes(Dims" + braced(std::get<regrow::Axes>(value).list()) + ")";
     case AttrType::device: return fmt::format("Device({})", std::get<regrow::Device>(value).index);
@@ -99,14 +100,16 @@ struct Function {
   std::string parameters(bool defaults) const {
     std::string text;
     for (std::string_view input : op.inputs) {
-      if (input.ends_with("...")) text += fmt::format("const std::vector<Tensor>& {}, ", input.substr(0, input.size() - 3));
-      else text += fmt::format("const {}& {}, ", weak ? "Operand" : "Tensor", input);
+      if (input.ends_with("..."))
+        text += fmt::format("const std::vector<Tensor>& {}, ", input.substr(0, input.size() - 3));
+      else
+        text += fmt::format("const {}& {}, ", weak ? "Operand" : "Tensor", input);
     }
     for (const AttrSpec& spec : op.attributes) {
       if (!required(spec)) continue;
       const bool by_value = spec.type == AttrType::boolean || spec.type == AttrType::integer || spec.type == AttrType::real ||
                             spec.type == AttrType::dtype || spec.type == AttrType::device;
-      text += fmt::format(fmt::runtime(by_value ? "{} {}, " : "const {}& {}, "), type_name(spec.type), spec.name);
+      text += fmt::format(fmt::runtime(by_value ? "{} {}, " : "const {}& {}, "), type_name(spec), spec.name);
     }
     if (options) text += fmt::format("const {}& options{}, ", options_type(), defaults ? " = {}" : "");
     return text + (defaults ? "Site site = Site::here()" : "Site site");
@@ -130,8 +133,8 @@ void print_declaration(std::ostream& out, const Function& f) {
     out << "struct " << f.options_type() << " {\n";
     for (const AttrSpec& spec : f.op.attributes) {
       if (required(spec)) continue;
-      const std::string type = spec.fallback.index() == 0 ? fmt::format("std::optional<{}>", type_name(spec.type))
-                                                          : std::string(type_name(spec.type));
+      const std::string type =
+          spec.fallback.index() == 0 ? fmt::format("std::optional<{}>", type_name(spec)) : std::string(type_name(spec));
       out << "  " << type << " " << spec.name << " = " << initializer(spec) << ";";
       if (!spec.doc.empty()) out << "  // " << spec.doc;
       out << "\n";
@@ -144,9 +147,10 @@ void print_declaration(std::ostream& out, const Function& f) {
 
 // An expression of type AttrValue.
 std::string attr_value(const AttrSpec& spec) {
-  if (required(spec)) return std::string(spec.name);
-  if (spec.fallback.index() != 0) return fmt::format("options.{}", spec.name);
-  return fmt::format("options.{0} ? AttrValue(*options.{0}) : AttrValue()", spec.name);
+  const std::string_view open = spec.type == AttrType::dims ? "Dims(" : "", close = spec.type == AttrType::dims ? ")" : "";
+  if (required(spec)) return fmt::format("{}{}{}", open, spec.name, close);
+  if (spec.fallback.index() != 0) return fmt::format("{}options.{}{}", open, spec.name, close);
+  return fmt::format("options.{0} ? AttrValue({1}*options.{0}{2}) : AttrValue()", spec.name, open, close);
 }
 
 void print_op(std::ostream& out, const Function& f) {
@@ -157,7 +161,7 @@ void print_op(std::ostream& out, const Function& f) {
   std::string types, values, args;
   for (const AttrSpec& spec : f.op.attributes) {
     if (required(spec)) {
-      types += fmt::format("{}{}", types.empty() ? "" : ", ", type_name(spec.type));
+      types += fmt::format("{}{}", types.empty() ? "" : ", ", type_name(spec));
       values += fmt::format("{}{}", values.empty() ? "" : ", ", spec.name);
     }
     args += fmt::format("{}{{\"{}\", {}}}", args.empty() ? "" : ", ", spec.name, attr_value(spec));
@@ -165,8 +169,8 @@ void print_op(std::ostream& out, const Function& f) {
   if (f.options) types += (types.empty() ? "" : ", ") + f.options_type(), values += values.empty() ? "options" : ", options";
   out << fmt::format("  using Key = std::tuple<{}>;\n", types);
   out << "  static thread_local detail::RememberedOp<Key> remembered;\n";
-  out << fmt::format("  const Op& op = remembered.get(Key({}), [&] {{\n    return regrow::op(\"{}\", {{{}}}, site);\n  }});\n", values,
-                     f.op.name, args);
+  out << fmt::format("  const Op& op = remembered.get(Key({}), [&] {{\n    return regrow::op(\"{}\", {{{}}}, site);\n  }});\n",
+                     values, f.op.name, args);
 }
 
 void print_body(std::ostream& out, const Function& f) {
@@ -174,8 +178,10 @@ void print_body(std::ostream& out, const Function& f) {
   print_op(out, f);
   std::string inputs, first_list;
   for (std::string_view input : f.op.inputs) {
-    if (input.ends_with("...")) first_list = input.substr(0, input.size() - 3);
-    else inputs += fmt::format("{}&{}", inputs.empty() ? "" : ", ", input);
+    if (input.ends_with("..."))
+      first_list = input.substr(0, input.size() - 3);
+    else
+      inputs += fmt::format("{}&{}", inputs.empty() ? "" : ", ", input);
   }
   if (!first_list.empty()) {
     out << "  std::vector<const Tensor*> inputs = {" << inputs << "};\n";
@@ -206,7 +212,7 @@ bool write_header(const char* path) {
   out << "// Generated from the table of operators. Do not edit.\n"
          "// Every operator as a typed function. Any thread. Errors of shapes and types are thrown by the call, with its line.\n"
          "#pragma once\n\n#include <array>\n#include <cstdint>\n#include <optional>\n#include <string>\n#include <vector>\n\n"
-         "#include \"regrow/frontend/tensor.h\"\n\nnamespace regrow {\n\n";
+         "#include \"regrow/frontend/sizes.h\"\n#include \"regrow/frontend/tensor.h\"\n\nnamespace regrow {\n\n";
   for (const OpRecord& op : regrow::all_ops())
     if (has_function(op)) print_declaration(out, Function(op));
   out << "}  // namespace regrow\n";

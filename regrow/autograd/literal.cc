@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <bit>
+
+#include "regrow/autograd/tape.h"
+#include "regrow/base/hash.h"
+#include "regrow/engine/default_channel.h"
+#include "regrow/runtime/channel.h"
+
+namespace regrow::autograd {
+namespace {
+
+struct Remembered {
+  Scalar scalar;
+  DType dtype = DType::f32;
+  Device device;
+  Value value;
+};
+
+// Direct-mapped: programs use few literals, over and over.
+thread_local std::array<Remembered, 64> remembered;
+
+}  // namespace
+
+Value literal(const Scalar& scalar, DType dtype, Device device, Site site) {
+  const std::uint64_t hash = hash_combine(scalar.unsigned_integer, static_cast<std::uint64_t>(dtype));
+  Remembered& entry = remembered[hash % remembered.size()];
+  if (entry.value && entry.scalar == scalar && entry.dtype == dtype && entry.device == device) return entry.value;
+  Value made(default_channel().put(HostArray::scalar(scalar, dtype), {.device = device}, site));
+  entry = {scalar, dtype, device, made};
+  return made;
+}
+
+}  // namespace regrow::autograd

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// All modules in one include.
+#pragma once
+
+#include "regrow/nn/activations.h"
+#include "regrow/nn/conv2d.h"
+#include "regrow/nn/initializer.h"
+#include "regrow/nn/linear.h"
+#include "regrow/nn/module.h"
+#include "regrow/nn/sequential.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/kernels/descent.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "regrow/kernels/element_types.h"
@@ -33,7 +34,7 @@ struct AdaptiveNumbers {
 HWY_BEFORE_NAMESPACE();
 namespace regrow::kernels::HWY_NAMESPACE {
 
-// Plain loops, which become vectors. Buffers are dense, and distinct.
+// Plain loops, which become vectors. Buffers are dense, distinct, aligned, and hold whole vectors.
 
 // Without weight decay the parameter is not read: infinity times 0 would be NaN.
 template <class W>
@@ -66,9 +67,13 @@ HWY_ATTR void adaptive_loop(const AdaptiveNumbers<W>& how, std::int64_t n, W* HW
   for (std::int64_t i = 0; i < n; ++i) {
     mean[i] = k.beta1 * mean[i] + k.rest1 * grad[i];
     square[i] = k.beta2 * square[i] + k.rest2 * (grad[i] * grad[i]);
-    grad[i] = mean[i] / (std::sqrt(square[i]) / k.root_of_correction + k.epsilon);
-    param[i] = k.kept * param[i] - k.step_size * grad[i];
   }
+  // std::sqrt may set errno, and so would be no vector.
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<W> d;
+  for (std::int64_t i = 0; i < n; i += static_cast<std::int64_t>(hn::Lanes(d)))
+    hn::Store(hn::Div(hn::Sqrt(hn::Load(d, square + i)), hn::Set(d, k.root_of_correction)), d, grad + i);
+  for (std::int64_t i = 0; i < n; ++i) param[i] = k.kept * param[i] - k.step_size * (mean[i] / (grad[i] + k.epsilon));
 }
 
 void momentum_f32(const MomentumNumbers<float>& k, std::int64_t n, float* p, float* g, float* b) { momentum_loop(k, n, p, g, b); }
@@ -110,9 +115,10 @@ void adaptive_loop(const AdaptiveNumbers<double>& k, std::int64_t n, double* p, 
 constexpr std::int64_t chunk = 1024;        // elements at a time: four buffers stay in the first cache
 constexpr double least_elements = 1 << 16;  // that a thread is woken for
 
-// Elements [first, first + n), row-major, to a dense buffer.
+// Elements [first, first + n), row-major, to a dense buffer of `chunk`; zeros fill up the last vector.
 template <class W>
 void load(const View& from, std::int64_t first, std::int64_t n, W* to) {
+  std::fill(to + n, to + std::min(chunk, n + 16), W(0));
   with_float(from.dtype(), [&]<class T>(T) {
     if (from.contiguous()) {
       const T* data = from.as<const T>() + first;

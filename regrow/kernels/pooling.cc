@@ -17,7 +17,10 @@
 #define REGROW_KERNELS_POOLING_ONCE
 namespace regrow::kernels {
 
-constexpr std::int64_t pool_lanes = 64;  // channels at a time
+constexpr std::int64_t pool_lanes = 64;  // channels at a time, where they lie together
+
+// How many channels of an image are done together: planes that lie apart are walked one after the other.
+inline std::int64_t lanes_of(const View& image) { return image.strides()[1] == 1 ? pool_lanes : 1; }
 
 // One window of some channels of one image: rows [top, bottom) and columns [left, right) of it are inside.
 struct Window {
@@ -61,13 +64,13 @@ void store(const Wide<T>* HWY_RESTRICT from, std::int64_t step, std::int64_t lan
   }
 }
 
-// Calls f(window) for the windows of units [first, last): a unit is pool_lanes channels of one image.
+// Calls f(window) for the windows of units [first, last): a unit is `lanes` channels of one image.
 template <class F>
-void for_windows(const Pooling& s, std::int64_t first, std::int64_t last, F&& f) {
-  const std::int64_t groups = (s.channels + pool_lanes - 1) / pool_lanes;
+void for_windows(const Pooling& s, std::int64_t lanes, std::int64_t first, std::int64_t last, F&& f) {
+  const std::int64_t groups = (s.channels + lanes - 1) / lanes;
   for (std::int64_t unit = first; unit < last; ++unit) {
     Window w{};
-    w.n = unit / groups, w.c = unit % groups * pool_lanes, w.lanes = std::min(pool_lanes, s.channels - w.c);
+    w.n = unit / groups, w.c = unit % groups * lanes, w.lanes = std::min(lanes, s.channels - w.c);
     for (w.oh = 0; w.oh < s.out[0]; ++w.oh) {
       const std::int64_t y = w.oh * s.stride[0] - s.padding[0];
       w.top = std::max<std::int64_t>(y, 0), w.bottom = std::min(y + s.window[0], s.in[0]);
@@ -80,20 +83,26 @@ void for_windows(const Pooling& s, std::int64_t first, std::int64_t last, F&& f)
   }
 }
 
+// `Single`: one channel, without the overhead of loops over several.
+template <bool Single>
+std::int64_t lanes_in(const Window& w) {
+  return Single ? 1 : w.lanes;
+}
+
 // Which element of the window wins in each channel, counted row by row among those inside.
-template <class T>
+template <class T, bool Single>
 void find_winners(const Planes<const T>& x, const Window& w, Wide<T>* HWY_RESTRICT best, std::int32_t* HWY_RESTRICT winner) {
+  const std::int64_t lanes = lanes_in<Single>(w);
   Wide<T> next[pool_lanes];
   std::int32_t index = 0;
   for (std::int64_t row = w.top; row < w.bottom; ++row)
     for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
-      load(x.at(w, row, column), x.c, w.lanes, next);
+      load(x.at(w, row, column), x.c, lanes, next);
       if (index == 0) {
-        std::copy_n(next, w.lanes, best);
-        std::fill_n(winner, w.lanes, 0);
+        for (std::int64_t i = 0; i < lanes; ++i) best[i] = next[i], winner[i] = 0;
         continue;
       }
-      for (std::int64_t i = 0; i < w.lanes; ++i) {
+      for (std::int64_t i = 0; i < lanes; ++i) {
         const bool better = (next[i] > best[i]) | ((next[i] != next[i]) & (best[i] == best[i]));
         best[i] = better ? next[i] : best[i];
         winner[i] = better ? index : winner[i];
@@ -101,101 +110,116 @@ void find_winners(const Planes<const T>& x, const Window& w, Wide<T>* HWY_RESTRI
     }
 }
 
-template <class T>
+template <class T, bool Single>
 void max_of_units(const Pooling& s, const View& values, const View& x, const View& out, std::int64_t first, std::int64_t last) {
   const Planes<const T> from(values), compared(x);
   const Planes<T> to(out);
   const bool itself = values.data == x.data && values.strides() == x.strides();
-  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+  for_windows(s, lanes_of(x), first, last, [&](const Window& w) HWY_ATTR {
+    const std::int64_t lanes = lanes_in<Single>(w);
     Wide<T> best[pool_lanes];
     std::int32_t winner[pool_lanes];
-    find_winners<T>(compared, w, best, winner);
+    find_winners<T, Single>(compared, w, best, winner);
     if (!itself) {
       Wide<T> next[pool_lanes];
       std::int32_t index = 0;
       for (std::int64_t row = w.top; row < w.bottom; ++row)
         for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
-          load(from.at(w, row, column), from.c, w.lanes, next);
-          for (std::int64_t i = 0; i < w.lanes; ++i) best[i] = winner[i] == index ? next[i] : best[i];
+          load(from.at(w, row, column), from.c, lanes, next);
+          for (std::int64_t i = 0; i < lanes; ++i) best[i] = winner[i] == index ? next[i] : best[i];
         }
     }
-    store(best, to.c, w.lanes, to.at(w, w.oh, w.ow));
+    store(best, to.c, lanes, to.at(w, w.oh, w.ow));
   });
 }
 
-template <class T>
+template <class T, bool Single>
 void max_back_of_units(const Pooling& s, const View& grad, const View& x, const View& sums, std::int64_t first,
                        std::int64_t last) {
   const Planes<const T> from(grad), compared(x);
   const Planes<Wide<T>> to(sums);
-  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+  for_windows(s, lanes_of(x), first, last, [&](const Window& w) HWY_ATTR {
+    const std::int64_t lanes = lanes_in<Single>(w);
     Wide<T> best[pool_lanes], gradient[pool_lanes];
     std::int32_t winner[pool_lanes];
-    find_winners<T>(compared, w, best, winner);
-    load(from.at(w, w.oh, w.ow), from.c, w.lanes, gradient);
+    find_winners<T, Single>(compared, w, best, winner);
+    load(from.at(w, w.oh, w.ow), from.c, lanes, gradient);
     std::int32_t index = 0;
     for (std::int64_t row = w.top; row < w.bottom; ++row)
       for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
         Wide<T>* sum = to.at(w, row, column);
         if (to.c == 1) {
-          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] = winner[i] == index ? sum[i] + gradient[i] : sum[i];
+          for (std::int64_t i = 0; i < lanes; ++i) sum[i] = winner[i] == index ? sum[i] + gradient[i] : sum[i];
         } else {
-          for (std::int64_t i = 0; i < w.lanes; ++i)
+          for (std::int64_t i = 0; i < lanes; ++i)
             if (winner[i] == index) sum[i * to.c] += gradient[i];
         }
       }
   });
 }
 
-template <class T>
+template <class T, bool Single>
 void mean_of_units(const Pooling& s, const View& x, const View& out, std::int64_t first, std::int64_t last) {
   const Planes<const T> from(x);
   const Planes<T> to(out);
   const auto area = static_cast<Wide<T>>(s.area());
-  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+  for_windows(s, lanes_of(x), first, last, [&](const Window& w) HWY_ATTR {
+    const std::int64_t lanes = lanes_in<Single>(w);
     Wide<T> sum[pool_lanes] = {}, next[pool_lanes];
     for (std::int64_t row = w.top; row < w.bottom; ++row)
       for (std::int64_t column = w.left; column < w.right; ++column) {
-        load(from.at(w, row, column), from.c, w.lanes, next);
-        for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += next[i];
+        load(from.at(w, row, column), from.c, lanes, next);
+        for (std::int64_t i = 0; i < lanes; ++i) sum[i] += next[i];
       }
-    for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] /= area;
-    store(sum, to.c, w.lanes, to.at(w, w.oh, w.ow));
+    for (std::int64_t i = 0; i < lanes; ++i) sum[i] /= area;
+    store(sum, to.c, lanes, to.at(w, w.oh, w.ow));
   });
 }
 
-template <class T>
+template <class T, bool Single>
 void mean_back_of_units(const Pooling& s, const View& grad, const View& sums, std::int64_t first, std::int64_t last) {
   const Planes<const T> from(grad);
   const Planes<Wide<T>> to(sums);
   const auto area = static_cast<Wide<T>>(s.area());
-  for_windows(s, first, last, [&](const Window& w) HWY_ATTR {
+  for_windows(s, lanes_of(sums), first, last, [&](const Window& w) HWY_ATTR {
+    const std::int64_t lanes = lanes_in<Single>(w);
     Wide<T> share[pool_lanes];
-    load(from.at(w, w.oh, w.ow), from.c, w.lanes, share);
-    for (std::int64_t i = 0; i < w.lanes; ++i) share[i] /= area;
+    load(from.at(w, w.oh, w.ow), from.c, lanes, share);
+    for (std::int64_t i = 0; i < lanes; ++i) share[i] /= area;
     for (std::int64_t row = w.top; row < w.bottom; ++row)
       for (std::int64_t column = w.left; column < w.right; ++column) {
         Wide<T>* sum = to.at(w, row, column);
         if (to.c == 1) {
-          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += share[i];
+          for (std::int64_t i = 0; i < lanes; ++i) sum[i] += share[i];
         } else {
-          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i * to.c] += share[i];
+          for (std::int64_t i = 0; i < lanes; ++i) sum[i * to.c] += share[i];
         }
       }
   });
 }
 
 void max_units(const Pooling& s, const View& values, const View& x, const View& out, std::int64_t first, std::int64_t last) {
-  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { max_of_units<T>(s, values, x, out, first, last); });
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR {
+    return lanes_of(x) == 1 ? max_of_units<T, true>(s, values, x, out, first, last)
+                            : max_of_units<T, false>(s, values, x, out, first, last);
+  });
 }
 void max_back_units(const Pooling& s, const View& grad, const View& x, const View& sums, std::int64_t first, std::int64_t last) {
-  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { max_back_of_units<T>(s, grad, x, sums, first, last); });
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR {
+    return lanes_of(x) == 1 ? max_back_of_units<T, true>(s, grad, x, sums, first, last)
+                            : max_back_of_units<T, false>(s, grad, x, sums, first, last);
+  });
 }
 void mean_units(const Pooling& s, const View& x, const View& out, std::int64_t first, std::int64_t last) {
-  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { mean_of_units<T>(s, x, out, first, last); });
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR {
+    return lanes_of(x) == 1 ? mean_of_units<T, true>(s, x, out, first, last) : mean_of_units<T, false>(s, x, out, first, last);
+  });
 }
 void mean_back_units(const Pooling& s, const View& grad, const View& sums, std::int64_t first, std::int64_t last) {
-  with_float(grad.dtype(), [&]<class T>(T) HWY_ATTR { mean_back_of_units<T>(s, grad, sums, first, last); });
+  with_float(grad.dtype(), [&]<class T>(T) HWY_ATTR {
+    return lanes_of(sums) == 1 ? mean_back_of_units<T, true>(s, grad, sums, first, last)
+                               : mean_back_of_units<T, false>(s, grad, sums, first, last);
+  });
 }
 
 }  // namespace regrow::kernels::HWY_NAMESPACE
@@ -214,8 +238,8 @@ constexpr double least_elements = 1 << 16;  // that a thread is woken for
 
 // body(first, last) for all units, on several threads.
 template <class Body>
-void for_units(const Pooling& s, Body&& body) {
-  const std::int64_t units = s.batch * ((s.channels + pool_lanes - 1) / pool_lanes);
+void for_units(const Pooling& s, const View& image, Body&& body) {
+  const std::int64_t lanes = lanes_of(image), units = s.batch * ((s.channels + lanes - 1) / lanes);
   const double elements = static_cast<double>(s.batch * s.channels * s.out[0] * s.out[1] * s.area());
   const int parts = parts_for(elements, least_elements);
   for_parts(parts, [&](int index) { body(cut(units, parts, index), cut(units, parts, index + 1)); });
@@ -238,24 +262,26 @@ void add_up(const View& out, std::span<std::byte> workspace, Body&& body) {
 }  // namespace
 
 void max_pool(const Pooling& s, const View& values, const View& x, const View& out) {
-  for_units(s, [&](std::int64_t first, std::int64_t last) { HWY_DYNAMIC_DISPATCH(max_units)(s, values, x, out, first, last); });
+  for_units(s, x, [&](std::int64_t first, std::int64_t last) {
+    HWY_DYNAMIC_DISPATCH(max_units)(s, values, x, out, first, last);
+  });
 }
 
 void max_pool_back(const Pooling& s, const View& grad, const View& x, const View& out, std::span<std::byte> workspace) {
   add_up(out, workspace, [&](const View& sums) {
-    for_units(s, [&](std::int64_t first, std::int64_t last) {
+    for_units(s, x, [&](std::int64_t first, std::int64_t last) {
       HWY_DYNAMIC_DISPATCH(max_back_units)(s, grad, x, sums, first, last);
     });
   });
 }
 
 void mean_pool(const Pooling& s, const View& x, const View& out) {
-  for_units(s, [&](std::int64_t first, std::int64_t last) { HWY_DYNAMIC_DISPATCH(mean_units)(s, x, out, first, last); });
+  for_units(s, x, [&](std::int64_t first, std::int64_t last) { HWY_DYNAMIC_DISPATCH(mean_units)(s, x, out, first, last); });
 }
 
 void mean_pool_back(const Pooling& s, const View& grad, const View& out, std::span<std::byte> workspace) {
   add_up(out, workspace, [&](const View& sums) {
-    for_units(s, [&](std::int64_t first, std::int64_t last) {
+    for_units(s, sums, [&](std::int64_t first, std::int64_t last) {
       HWY_DYNAMIC_DISPATCH(mean_back_units)(s, grad, sums, first, last);
     });
   });

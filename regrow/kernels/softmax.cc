@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "regrow/base/error.h"
 #include "regrow/kernels/element_types.h"
+#include "regrow/kernels/elementwise.h"
 #include "regrow/kernels/parts.h"
 #include "regrow/kernels/reduction.h"
 #include "regrow/kernels/rows.h"
@@ -15,6 +17,13 @@ namespace {
 
 constexpr std::int64_t together = 16;       // rows that are gathered together if their elements lie apart
 constexpr double least_elements = 1 << 16;  // that a thread is woken for
+
+// From row to row in a buffer: an odd number of cache lines, so that equal elements of many rows do not compete for the same
+// ones.
+constexpr std::int64_t pitch_of(std::int64_t length) {
+  const std::int64_t capacity = row_capacity(length);
+  return capacity % 32 == 0 ? capacity + 16 : capacity;
+}
 
 // All rows of a tensor along one axis, in two tensors of one shape.
 struct Rows {
@@ -62,21 +71,57 @@ Unit unit_at(const Rows& rows, std::int64_t index) {
   return unit;
 }
 
-// Gathers the rows of a unit one behind the other, lets f(row, index among them) change each, and scatters them.
+// Dense elements of one type as another.
+template <class To, class From>
+void convert_dense(const From* from, std::int64_t n, To* to) {
+  if constexpr (std::is_same_v<To, From>) {
+    std::copy_n(from, n, to);
+  } else {
+    static const TileFn fn = convert(dtype_of<From>(), dtype_of<To>()).fn;
+    const void* in = from;
+    fn(&in, to, static_cast<std::size_t>(n));
+  }
+}
+
+template <class T>
+void gather(const T* x, std::int64_t step, std::int64_t n, Wide<T>* row) {
+  if (step == 1) {
+    convert_dense(x, n, row);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) row[i] = static_cast<Wide<T>>(x[i * step]);
+  }
+}
+
+template <class T>
+void scatter(const Wide<T>* row, std::int64_t step, std::int64_t n, T* out) {
+  if (step == 1) {
+    convert_dense(row, n, out);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i * step] = static_cast<T>(row[i]);
+  }
+}
+
+// Gathers the rows of a unit one behind the other, lets f(row) change each, and scatters them. Several at once go element by
+// element: neighbours share cache lines.
 template <class T, class F>
 void through_buffer(const Rows& rows, const Unit& unit, const T* x, T* out, Wide<T>* buffer, F&& f) {
-  const std::int64_t capacity = row_capacity(rows.length);
+  const std::int64_t pitch = pitch_of(rows.length);
+  if (unit.rows == 1) {
+    gather(x + unit.in, rows.in_step, rows.length, buffer);
+    f(buffer);
+    return scatter(buffer, rows.out_step, rows.length, out + unit.out);
+  }
   for (std::int64_t i = 0; i < rows.length; ++i)
     for (std::int64_t r = 0; r < unit.rows; ++r)
-      buffer[r * capacity + i] = static_cast<Wide<T>>(x[unit.in + r * unit.in_step + i * rows.in_step]);
-  for (std::int64_t r = 0; r < unit.rows; ++r) f(buffer + r * capacity, r);
+      buffer[r * pitch + i] = static_cast<Wide<T>>(x[unit.in + r * unit.in_step + i * rows.in_step]);
+  for (std::int64_t r = 0; r < unit.rows; ++r) f(buffer + r * pitch);
   for (std::int64_t i = 0; i < rows.length; ++i)
     for (std::int64_t r = 0; r < unit.rows; ++r)
-      out[unit.out + r * unit.out_step + i * rows.out_step] = static_cast<T>(buffer[r * capacity + i]);
+      out[unit.out + r * unit.out_step + i * rows.out_step] = static_cast<T>(buffer[r * pitch + i]);
 }
 
 std::size_t buffer_bytes(std::int64_t length, std::int64_t rows, DType dtype) {
-  return static_cast<std::size_t>(row_capacity(length) * rows) * (dtype == DType::f64 ? sizeof(double) : sizeof(float));
+  return static_cast<std::size_t>(pitch_of(length) * rows) * (dtype == DType::f64 ? sizeof(double) : sizeof(float));
 }
 
 // body(first, last, buffer) for all units; as many threads as the workspace has buffers for.
@@ -147,7 +192,7 @@ void softmax(SoftmaxKind kind, const View& x, int axis, const View& out, std::sp
               with_float(x.dtype(), [&]<class T>(T) {
                 for (std::int64_t i = first; i < last; ++i)
                   through_buffer(rows, unit_at(rows, i), x.as<const T>(), out.as<T>(), reinterpret_cast<Wide<T>*>(bytes),
-                                 [&](Wide<T>* row, std::int64_t) {
+                                 [&](Wide<T>* row) {
                                    if (kind == SoftmaxKind::probabilities) row_softmax(row, rows.length);
                                    else take_logarithms(row, rows.length);
                                  });
@@ -170,7 +215,7 @@ void cross_entropy(const CrossEntropy& c, double* losses, std::span<std::byte> w
                 for (std::int64_t i = first; i < last; ++i) {
                   const std::int64_t target = target_at(c, i);
                   const T* from = c.logits.as<const T>() + i * c.logits.strides()[0];
-                  for (std::int64_t j = 0; j < classes; ++j) row[j] = static_cast<Wide<T>>(from[j * c.logits.strides()[1]]);
+                  gather(from, c.logits.strides()[1], classes, row);
                   losses[i] = target < 0 ? 0 : row_loss(c, row, classes, target);
                 }
               });
@@ -193,16 +238,15 @@ void cross_entropy_back(const CrossEntropy& c, const View& scales, double factor
                 for (std::int64_t i = first; i < last; ++i) {
                   const std::int64_t target = target_at(c, i);
                   const Unit unit{.in = i * rows.in[0], .out = i * rows.out[0]};
-                  through_buffer(
-                      single, unit, c.logits.as<const T>(), out.as<T>(), reinterpret_cast<W*>(bytes), [&](W* row, std::int64_t) {
-                        if (target < 0) return std::fill_n(row, classes, W(0)), void();
-                        const W scale =
-                            static_cast<W>(factor * static_cast<double>(static_cast<W>(scales.as<const T>()[i * scale_step])));
-                        const W spread = static_cast<W>(c.smoothing / static_cast<double>(classes));
-                        row_softmax(row, classes);
-                        row[target] -= static_cast<W>(1 - c.smoothing);
-                        for (std::int64_t j = 0; j < classes; ++j) row[j] = (row[j] - spread) * scale;
-                      });
+                  through_buffer(single, unit, c.logits.as<const T>(), out.as<T>(), reinterpret_cast<W*>(bytes), [&](W* row) {
+                    if (target < 0) return std::fill_n(row, classes, W(0)), void();
+                    const W scale =
+                        static_cast<W>(factor * static_cast<double>(static_cast<W>(scales.as<const T>()[i * scale_step])));
+                    const W spread = static_cast<W>(c.smoothing / static_cast<double>(classes));
+                    row_softmax(row, classes);
+                    row[target] -= static_cast<W>(1 - c.smoothing);
+                    for (std::int64_t j = 0; j < classes; ++j) row[j] = (row[j] - spread) * scale;
+                  });
                 }
               });
             });

@@ -107,7 +107,7 @@ void Machine::State::retry_deferred() {
     Group& group = keeping[id];
     if (group.exists && group.deferred) {
       const std::size_t limit = ledger.limit(group.device);
-      const bool room = limit == 0 || ledger.charged(group.device) + group.lacks <= limit;
+      const bool room = limit > 0 && ledger.charged(group.device) + group.lacks <= limit;
       if (!room && --group.patience > 0) {
         ++i;
         continue;

@@ -75,8 +75,8 @@ struct Action {
     refuse,     // the command does not fit: answer with the error that its outputs, or its caller, get
     // To be taken note of; answered by done() as well, with nothing in it.
     forget_swap,  // operand.storage: the host copy is not needed any more
-    released,     // operand.storage: its bytes are gone; `why`
-    erased,       // operand.storage: its id will be used again
+    released,     // operand.storage: its bytes are gone; `why`: all but cascade
+    erased,       // operand.storage: its id will be used again; `why`: deleted, or cascade (a ghost that nothing needs any more)
     retired,      // payload: the operation will never run again
   };
   enum class Why : std::uint8_t { deleted, dropped, swapped, in_place, temporary, cascade };

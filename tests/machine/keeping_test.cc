@@ -227,6 +227,23 @@ TEST(Keeping, ACutThatDoesNotFitIsPutOffAndTriedAgainWhenThereIsRoom) {
   shell.machine.check();
 }
 
+TEST(Keeping, WithoutABudgetACutWaitsForMemoryOfTheSystem) {
+  ModelShell shell({.memory_bytes = 6 * one});
+  shell.put(9, one, 1);
+  chain_of(shell, {3 * one, 2 * one});
+  shell.drop(1);
+  shell.put(8, one, 1);
+  shell.del(0);  // 1 + 3 + 1 stand there, 2 must come back
+  EXPECT_EQ(shell.machine.counters().cuts, 0u);
+  EXPECT_EQ(shell.live(), 5 * one);
+  shell.machine.check();
+  shell.del(8);
+  for (int i = 0; i < 4; ++i) shell.put(7, 64, 1), shell.del(7);
+  EXPECT_EQ(shell.machine.counters().cuts, 1u) << "tried again, less and less often";
+  EXPECT_EQ(shell.value(1), chain_value(1));
+  EXPECT_EQ(shell.live(), 3 * one);
+}
+
 TEST(Keeping, ARefusalCountsCutsThatALargerBudgetWouldLetHappen) {
   ModelShell shell;
   shell.put(9, one, 1);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "regrow/kernels/matmul.h"
+#include "regrow/kernels/parallel.h"
 #include "tests/ops/values.h"
 
 namespace regrow {
@@ -217,6 +218,18 @@ TEST(Matmul, InfinityAndNanFollowTheDefinition) {
       EXPECT_EQ(out[static_cast<std::size_t>(2 * n)], 0);
     }
   }
+}
+
+// Large enough for two threads, and wider than high: oneDNN does not write a range of columns.
+TEST(Matmul, WideAndHighProductsAreRightOnSeveralThreads) {
+  const int before = kernels::kernel_threads();
+  kernels::set_kernel_threads(2);
+  for (const auto& [m, n] : {std::pair{64, 256}, std::pair{256, 64}}) {
+    const Value a = random_value(DType::f32, {m, 784}, 1);
+    const Value b = laid_out(random_value(DType::f32, {784, n}, 2), {1, 784});
+    expect_close(matmul(a, b), product_by_loops(a, b), 784 * 1e-6);
+  }
+  kernels::set_kernel_threads(before);
 }
 
 }  // namespace

@@ -39,7 +39,9 @@ class Trainer {
   }
 
   TrainResult run() {
-    TrainResult result{.model = std::string(options_.model->name), .steps = steps_};
+    TrainResult result;
+    result.model = options_.model->name;
+    result.steps = steps_;
     learn(result);
     result.accuracy = accuracy();
     result.params_hash = hash_parameters(result.parameters);
@@ -76,9 +78,14 @@ class Trainer {
     result.seconds_per_step = median_step();
   }
 
+  // In a hundred levels rather than a new one each step: costs are measured for each operator with its attributes.
+  double learning_rate_at(std::int64_t step) const {
+    return options_.learning_rate * static_cast<double>(100 - 100 * step / steps_) / 100;
+  }
+
   Pending issue(std::int64_t step) {
     const data::Batch batch = train_.batch(step / train_.batches(), step % train_.batches());
-    optimizer_->set_learning_rate(options_.learning_rate * static_cast<double>(steps_ - step) / static_cast<double>(steps_));
+    optimizer_->set_learning_rate(learning_rate_at(step));
     Tensor loss = cross_entropy(model_.logits(tensor(batch.images)), tensor(batch.labels));
     optimizer_->zero_grad();
     loss.backward();

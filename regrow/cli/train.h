@@ -17,7 +17,7 @@ struct TrainOptions {
   std::int64_t epochs = 1;
   std::optional<std::int64_t> steps;  // instead of epochs
   std::int64_t batch = 64;
-  double learning_rate = 1e-3;  // at the beginning; falls to nothing along a straight line
+  double learning_rate = 1e-3;  // at the beginning; falls to nothing along a straight line, in a hundred levels
   std::uint64_t seed = 0;
 };
 

@@ -19,6 +19,8 @@ namespace {
 // waking.
 constexpr std::int64_t tiny = 2048;
 constexpr double least_per_part = 1 << 21;
+// A transposed left side is copied, so that threads can share its rows, where each element is worth this many multiply-adds.
+constexpr std::int64_t worth_copying = 256;
 
 // One operand of the batch of products, where the product reads it.
 struct Operand {
@@ -36,6 +38,7 @@ struct Problem {
   Strides c_batch;       // of the result, which is dense
   bool rounded = false;  // the result is computed in another type than it is stored in
   bool onednn = false;
+  bool whole = false;    // cannot be split among threads
   std::int64_t macs() const { return element_count(batch) * m * n * k; }
 };
 
@@ -119,6 +122,16 @@ dnnl::MatmulProblem matrix_of(const Problem& p, std::int64_t m, std::int64_t n) 
           .c_row = p.n};
 }
 
+int parts_of(const Problem& p) { return p.whole ? 1 : parts_for(static_cast<double>(p.macs()), least_per_part); }
+
+// oneDNN takes dense matrices only, so of one product threads can share rows alone, and only if the left side's rows are dense.
+void share_rows(Problem& p) {
+  const std::int64_t products = element_count(p.batch), parts = parts_of(p);
+  if (parts == 1 || p.a.col == 1 || products >= 2 * parts || products == parts) return;
+  p.whole = p.n < worth_copying;
+  if (!p.whole) p.a.copied = true, place(p.a, p.batch, p.m, p.k);
+}
+
 Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out) {
   Problem p;
   p.dtype = dtype;
@@ -142,6 +155,7 @@ Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out) {
     place(*x, p.batch, rows, columns);
     if (!x->copied && may_use_onednn && !onednn_reads(*x, rows, columns)) x->copied = true, place(*x, p.batch, rows, columns);
   }
+  if (may_use_onednn) share_rows(p);
   merge_batch(p);
   p.onednn = may_use_onednn && p.macs() > 0 && dnnl::plan_matmul(matrix_of(p, p.m, p.n)).available;
   return p;
@@ -168,12 +182,10 @@ Part part_of(const Problem& p, int parts, int index) {
     length = cut(count, parts, index + 1, step) - first;
   };
   if (products >= 2 * parts || products == parts) range(products, 1, part.first, part.products);
-  else if (p.onednn || p.m >= p.n || p.m >= 128 * parts) range(p.m, 16, part.row, part.rows);  // oneDNN: dense results only
+  else if (p.onednn || p.m >= p.n || p.m >= 128 * parts) range(p.m, 16, part.row, part.rows);
   else range(p.n, 32, part.column, part.columns);
   return part;
 }
-
-int parts_of(const Problem& p) { return parts_for(static_cast<double>(p.macs()), least_per_part); }
 
 std::size_t scratch_of(const Problem& p, const Part& part) {
   if (!p.onednn || part.products == 0 || part.rows == 0 || part.columns == 0) return 0;

@@ -11,7 +11,15 @@
 #include "regrow/frontend/grad.h"
 #include "regrow/frontend/parameter.h"
 #include "regrow/frontend/tensor.h"
+#include "regrow/kernels/parallel.h"
 #include "regrow/nn/nn.h"
 #include "regrow/ops.h"
 #include "regrow/optim/optim.h"
 #include "regrow/runtime/channel.h"
+
+namespace regrow {
+
+using kernels::kernel_threads;
+using kernels::set_kernel_threads;
+
+}  // namespace regrow

@@ -20,13 +20,21 @@ struct Remembered {
 // Direct-mapped: programs use few literals, over and over.
 thread_local std::array<Remembered, 64> remembered;
 
+HostArray element_of(const Scalar& scalar, DType dtype, Site site) {
+  try {
+    return HostArray::scalar(scalar, dtype);
+  } catch (const Error& error) {  // it does not fit: that is the caller's line
+    throw Error(error.message(), site);
+  }
+}
+
 }  // namespace
 
 Value literal(const Scalar& scalar, DType dtype, Device device, Site site) {
   const std::uint64_t hash = hash_combine(scalar.unsigned_integer, static_cast<std::uint64_t>(dtype));
   Remembered& entry = remembered[hash % remembered.size()];
   if (entry.value && entry.scalar == scalar && entry.dtype == dtype && entry.device == device) return entry.value;
-  Value made(default_channel().put(HostArray::scalar(scalar, dtype), {.device = device}, site));
+  Value made(default_channel().put(element_of(scalar, dtype, site), {.device = device}, site));
   entry = {scalar, dtype, device, made};
   return made;
 }

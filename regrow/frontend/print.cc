@@ -62,10 +62,16 @@ class Elements {
   Elements(const HostArray& array, const std::vector<std::int64_t>& shown)
       : array_(array), floating_(is_floating(array.dtype())) {
     if (floating_) choose_notation(shown);
+    std::size_t odd = 0;  // the longest of nan and inf, which have no point to align
     for (std::int64_t i : shown) {
       const auto [left, right] = split(text(i));
+      if (floating_ && !std::isfinite(as_double(array_, i))) {
+        odd = std::max(odd, left.size());
+        continue;
+      }
       left_ = std::max(left_, left.size()), right_ = std::max(right_, right.size());
     }
+    if (odd > left_ + right_) left_ = odd - right_;
   }
   std::string operator()(std::int64_t i) const {
     const auto [left, right] = split(text(i));

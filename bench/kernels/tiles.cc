@@ -29,7 +29,11 @@ struct Buffer {
 TileProgram chain(DType type) {
   const TileKernel multiply = binary(Binary::multiply, type), sum = binary(Binary::add, type), relu = unary(Unary::relu, type);
   return {4,
-          {{multiply, type, 2, {0, 1}}, {sum, type, 2, {4, 2}}, {relu, type, 1, {5}}, {multiply, type, 2, {0, 3}}, {sum, type, 2, {6, 7}}},
+          {{multiply, type, 2, {0, 1}},
+           {sum, type, 2, {4, 2}},
+           {relu, type, 1, {5}},
+           {multiply, type, 2, {0, 3}},
+           {sum, type, 2, {6, 7}}},
           {8}};
 }
 
@@ -48,7 +52,8 @@ void unfused_chain(benchmark::State& state) {
   set_kernel_threads(1);
   const Shape shape{state.range(0)};
   Buffer x(DType::f32, shape), one(DType::f32, {}), t(DType::f32, shape), u(DType::f32, shape);
-  const TileKernel multiply = binary(Binary::multiply, DType::f32), sum = binary(Binary::add, DType::f32), relu = unary(Unary::relu, DType::f32);
+  const TileKernel multiply = binary(Binary::multiply, DType::f32), sum = binary(Binary::add, DType::f32),
+                   relu = unary(Unary::relu, DType::f32);
   for (auto _ : state) {
     run_tile(multiply, std::vector{x.view(), one.view()}, t.view());
     run_tile(sum, std::vector{t.view(), one.view()}, t.view());
@@ -99,7 +104,11 @@ void function(benchmark::State& state, Unary f, DType type) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-BENCHMARK_CAPTURE(fused_chain, f32, DType::f32, Shape{})->ArgNames({"n", "threads"})->Args({1 << 20, 1})->Args({1 << 20, 2})->UseRealTime();
+BENCHMARK_CAPTURE(fused_chain, f32, DType::f32, Shape{})
+    ->ArgNames({"n", "threads"})
+    ->Args({1 << 20, 1})
+    ->Args({1 << 20, 2})
+    ->UseRealTime();
 BENCHMARK_CAPTURE(fused_chain, f32_rows, DType::f32, Shape{1024})->ArgNames({"n", "threads"})->Args({1 << 20, 1})->UseRealTime();
 BENCHMARK_CAPTURE(fused_chain, bf16, DType::bf16, Shape{})->ArgNames({"n", "threads"})->Args({1 << 20, 1})->UseRealTime();
 BENCHMARK(unfused_chain)->Arg(1 << 20);

@@ -23,8 +23,10 @@ template <class To>
 struct Cast {
   template <class From>
   static To scalar(From a) {
-    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) return saturate<To>(a);
-    else return static_cast<To>(a);
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+      return saturate<To>(a);
+    else
+      return static_cast<To>(a);
   }
 };
 

@@ -12,9 +12,12 @@ void widen_loop(const void* const* in, void* out, std::size_t n) {
   auto* to = static_cast<To*>(out);
   for (std::size_t i = 0; i < n; ++i) {
     const auto value = static_cast<float>(from[i]);
-    if constexpr (std::is_same_v<To, bool>) to[i] = value != 0;
-    else if constexpr (std::is_integral_v<To>) to[i] = saturate<To>(value);
-    else to[i] = static_cast<To>(value);
+    if constexpr (std::is_same_v<To, bool>)
+      to[i] = value != 0;
+    else if constexpr (std::is_integral_v<To>)
+      to[i] = saturate<To>(value);
+    else
+      to[i] = static_cast<To>(value);
   }
 }
 

@@ -14,22 +14,61 @@ namespace regrow::kernels {
 
 enum class Unary : std::uint8_t {
   // Of every numeric type.
-  negative, abs, square, sign, relu, floor, ceil, round, trunc,
+  negative,
+  abs,
+  square,
+  sign,
+  relu,
+  floor,
+  ceil,
+  round,
+  trunc,
   // Of f32 and f64.
-  sqrt, reciprocal, exp, expm1, log, log1p, sin, cos, tanh, sigmoid, erf,
+  sqrt,
+  reciprocal,
+  exp,
+  expm1,
+  log,
+  log1p,
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  erf,
   // Of every type, giving booleans.
-  is_nan, is_inf, is_finite, logical_not
+  is_nan,
+  is_inf,
+  is_finite,
+  logical_not
 };
 
 enum class Binary : std::uint8_t {
   // Of every numeric type; add, multiply, maximum and minimum of booleans too: or, and, or, and.
-  add, subtract, multiply, maximum, minimum, floor_divide, remainder, power,
+  add,
+  subtract,
+  multiply,
+  maximum,
+  minimum,
+  floor_divide,
+  remainder,
+  power,
   // Of f32 and f64.
   divide,
   // (gradient, the function's value) -> gradient of its argument; of f32 and f64.
-  relu_gradient, tanh_gradient, sigmoid_gradient, sqrt_gradient,
+  relu_gradient,
+  tanh_gradient,
+  sigmoid_gradient,
+  sqrt_gradient,
   // Of every type, giving booleans.
-  equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_and,
+  logical_or,
+  logical_xor
 };
 
 // The kernel for operands of type `type`, which for f16 and bf16 is f32 and two conversions; `fn` is null where there is none.

@@ -9,8 +9,8 @@
 
 namespace regrow::kernels {
 
-// How many threads one loop may use, the caller included: by default, the processors that this process may run on. 1: plain loops.
-// Throws Error below 1. Waits for loops that run at this moment.
+// How many threads one loop may use, the caller included: by default, the processors that this process may run on. 1: plain
+// loops. Throws Error below 1. Waits for loops that run at this moment.
 void set_kernel_threads(int threads);
 int kernel_threads() noexcept;
 
@@ -19,12 +19,11 @@ int kernel_threads() noexcept;
 void parallel_for(std::int64_t count, std::int64_t grain, void (*body)(void*, std::int64_t, std::int64_t), void* context);
 
 template <class Body>
-  requires std::is_invocable_v<Body&, std::int64_t, std::int64_t>
+requires std::is_invocable_v<Body&, std::int64_t, std::int64_t>
 void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
   using Plain = std::remove_reference_t<Body>;
   parallel_for(
-      count, grain,
-      [](void* context, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(context))(begin, end); },
+      count, grain, [](void* context, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(context))(begin, end); },
       const_cast<void*>(static_cast<const void*>(std::addressof(body))));
 }
 

@@ -26,14 +26,17 @@ void words_of(const RandomStream& stream, std::uint64_t first, std::size_t n, st
   const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(stream.key), static_cast<std::uint32_t>(stream.key >> 32)};
   std::uint64_t block = first / 4;
   for (std::size_t i = 0; i < n; i += 4, ++block) {
-    const Philox::Block words = Philox::block({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-                                               static_cast<std::uint32_t>(stream.counter), static_cast<std::uint32_t>(stream.counter >> 32)},
-                                              key);
+    const Philox::Block words =
+        Philox::block({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+                       static_cast<std::uint32_t>(stream.counter), static_cast<std::uint32_t>(stream.counter >> 32)},
+                      key);
     for (std::size_t k = 0; k < 4; ++k) out[i + k] = words[k];
   }
 }
 
-HWY_INLINE void load_pairs(const std::uint32_t* words, Words& a, Words& b) { a = hn::Set(U32(), words[0]), b = hn::Set(U32(), words[1]); }
+HWY_INLINE void load_pairs(const std::uint32_t* words, Words& a, Words& b) {
+  a = hn::Set(U32(), words[0]), b = hn::Set(U32(), words[1]);
+}
 template <class D, class V>
 HWY_INLINE void store_pairs(V a, V b, D, float* out) {
   out[0] = hn::GetLane(a), out[1] = hn::GetLane(b);

@@ -44,7 +44,8 @@ double odd_double(T value) noexcept {
     return static_cast<double>(value);
   } else {
     const bool negative = std::is_signed_v<T> && value < 0;
-    const std::uint64_t magnitude = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+    const std::uint64_t magnitude =
+        negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
     const double result = magnitude < (std::uint64_t{1} << 53)
                               ? static_cast<double>(magnitude)
                               : static_cast<double>((magnitude >> 11) | ((magnitude & 0x7ff) != 0 ? 1u : 0u)) * 2048.0;
@@ -55,9 +56,12 @@ double odd_double(T value) noexcept {
 // Half or BFloat16 of any number, rounded once.
 template <class Small, class From>
 Small narrow(From value) noexcept {
-  if constexpr (std::is_same_v<From, float>) return Small(value);
-  else if constexpr (std::is_same_v<From, double>) return Small(round_to_odd(value));
-  else return Small(round_to_odd(odd_double(value)));
+  if constexpr (std::is_same_v<From, float>)
+    return Small(value);
+  else if constexpr (std::is_same_v<From, double>)
+    return Small(round_to_odd(value));
+  else
+    return Small(round_to_odd(odd_double(value)));
 }
 
 }  // namespace regrow::kernels

@@ -53,16 +53,20 @@ void run_plan_tiles(const TilePlan& plan, std::int64_t begin, std::int64_t end) 
   prepare(plan, own);
   for (std::int64_t tile = begin; tile < end; ++tile) {
     const std::int64_t row = plan.row_tiles > 0 ? tile / plan.row_tiles : 0;
-    const std::int64_t first = plan.row_tiles > 0 ? row * plan.space.size[0] + tile % plan.row_tiles * plan.length : tile * plan.length;
+    const std::int64_t first =
+        plan.row_tiles > 0 ? row * plan.space.size[0] + tile % plan.row_tiles * plan.length : tile * plan.length;
     const std::int64_t limit = plan.row_tiles > 0 ? (row + 1) * plan.space.size[0] : plan.space.total;
     const auto n = static_cast<std::size_t>(std::min(plan.length, limit - first));
     for (std::size_t k = 0; k < plan.operands.size(); ++k) {
       const PlanOperand& operand = plan.operands[k];
-      if (operand.access == Access::flat) own.places[k] = operand.data + first * static_cast<std::int64_t>(operand.element);
-      else if (k >= plan.input_count || operand.access == Access::once) continue;
+      if (operand.access == Access::flat)
+        own.places[k] = operand.data + first * static_cast<std::int64_t>(operand.element);
+      else if (k >= plan.input_count || operand.access == Access::once)
+        continue;
       else if (operand.access == Access::row)
         fill_row(plan, operand, row, n, own.places[operand.place], own.filled[k], static_cast<std::size_t>(plan.length));
-      else gather(plan.space, operand.strides, operand.data, operand.element, first, n, own.places[operand.place]);
+      else
+        gather(plan.space, operand.strides, operand.data, operand.element, first, n, own.places[operand.place]);
     }
     make_calls(plan.calls, own.places.data(), n);
     for (std::size_t k = plan.input_count; k < plan.operands.size(); ++k) {

@@ -2,8 +2,8 @@
 // One driver for every elementwise operation: it walks outputs in L1-sized tiles and runs a list of kernels on each, so that
 // broadcasting, strides, element types and fusion are solved once. Re-entrant. Any thread.
 //
-// An element's bits depend on its operands alone: a tail goes through the same vector code as a full tile, and each step rounds to
-// its own element type.
+// An element's bits depend on its operands alone: a tail goes through the same vector code as a full tile, and each step rounds
+// to its own element type.
 #pragma once
 
 #include <array>
@@ -46,8 +46,8 @@ struct TileProgram {
 };
 
 // Runs the program. Inputs broadcast to the outputs' common shape, whatever their strides and types; an output whose type is not
-// its register's is converted. Fastest where outputs are dense in one common axis order; other strides are scattered to. An output
-// may be the very storage of an input that has the same strides and element size.
+// its register's is converted. Fastest where outputs are dense in one common axis order; other strides are scattered to. An
+// output may be the very storage of an input that has the same strides and element size.
 void run_tiles(const TileProgram& program, std::span<const View> in, std::span<const View> out);
 // One step, without building a program.
 void run_tile(const TileKernel& kernel, std::span<const View> in, const View& out);

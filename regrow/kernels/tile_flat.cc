@@ -36,7 +36,8 @@ std::int64_t dense_count(const Desc& desc) {
   for (std::size_t left = desc.shape.size(); left > 0; --left) {
     std::size_t next = max_rank;
     for (std::size_t axis = 0; axis < desc.shape.size(); ++axis)
-      if (!met[axis] && (desc.strides[axis] == count || desc.shape[axis] == 1) && (next == max_rank || desc.shape[axis] == 1)) next = axis;
+      if (!met[axis] && (desc.strides[axis] == count || desc.shape[axis] == 1) && (next == max_rank || desc.shape[axis] == 1))
+        next = axis;
     if (next == max_rank) return -1;
     met[next] = true;
     count *= desc.shape[next];
@@ -59,9 +60,9 @@ bool is_single(const Shape& shape) {
 
 struct FlatOperand {
   const std::byte* data = nullptr;
-  std::int64_t element = 0;         // bytes in memory
-  std::size_t wide = 0;             // bytes after conversion
-  TileFn convert = nullptr;         // null: read as it is
+  std::int64_t element = 0;  // bytes in memory
+  std::size_t wide = 0;      // bytes after conversion
+  TileFn convert = nullptr;  // null: read as it is
   bool single = false;
 };
 
@@ -148,8 +149,10 @@ bool run_flat(const TileKernel& kernel, std::span<const View> in, const View& ou
   FlatRun flat;
   if (!flat.prepare(kernel, in, out)) return false;
   if (count == 0) return true;
-  if (count < parallel_elements) flat.run(0, count);
-  else parallel_for(count, piece_elements, [&](std::int64_t begin, std::int64_t end) { flat.run(begin, end); });
+  if (count < parallel_elements)
+    flat.run(0, count);
+  else
+    parallel_for(count, piece_elements, [&](std::int64_t begin, std::int64_t end) { flat.run(begin, end); });
   return true;
 }
 

@@ -80,8 +80,10 @@ void TilePlan::merge_axes(std::span<const View> in, std::span<const View> out) {
       strides[space.rank] = stride_along(k < in.size() ? in[k] : out[k - in.size()], shape, order[i]);
       merges = merges && strides[space.rank] == strides[space.rank - 1] * space.size[space.rank - 1];
     }
-    if (merges) space.size[space.rank - 1] *= size;
-    else space.size[space.rank++] = size;
+    if (merges)
+      space.size[space.rank - 1] *= size;
+    else
+      space.size[space.rank++] = size;
   }
   if (space.rank > 0) return;
   space.rank = 1;
@@ -160,7 +162,8 @@ int TilePlan::direct_output(const TileProgram& program, std::size_t reg, DType d
     if (program.outputs[o] != reg || output_types_[o] != dtype) continue;
     const PlanOperand& operand = operands[input_count + o];
     bool safe = true;
-    for (std::size_t k = 0; k < input_count; ++k) safe = safe && (operands[k].data != operand.data || values_[k].last_use <= step);
+    for (std::size_t k = 0; k < input_count; ++k)
+      safe = safe && (operands[k].data != operand.data || values_[k].last_use <= step);
     if (safe) return static_cast<int>(o);
   }
   return -1;

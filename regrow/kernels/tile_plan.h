@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one run of a tile program goes: which operands are read and written where they lie, which pass through a tile, and the calls
-// that each tile takes. Built anew for every run, in memory that is kept. One thread builds it; any number may then read it.
+// How one run of a tile program goes: which operands are read and written where they lie, which pass through a tile, and the
+// calls that each tile takes. Built anew for every run, in memory that is kept. One thread builds it; any number may then read
+// it.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +18,17 @@ namespace regrow::kernels {
 using Place = std::uint32_t;
 
 enum class Access : std::uint8_t {
-  flat,    // position p lies p elements from the start: used in place
-  tile,    // gathered into, or scattered from, a scratch tile each time
-  row,     // as tile, but constant along the innermost axis, so that it need not be filled again within one row
-  once,    // the same in every tile: gathered before the first
+  flat,  // position p lies p elements from the start: used in place
+  tile,  // gathered into, or scattered from, a scratch tile each time
+  row,   // as tile, but constant along the innermost axis, so that it need not be filled again within one row
+  once,  // the same in every tile: gathered before the first
 };
 
 struct PlanOperand {
   std::byte* data = nullptr;
   std::size_t element = 0;  // bytes
   Access access = Access::flat;
-  Place place = 0;          // of the scratch tile, unless flat
+  Place place = 0;  // of the scratch tile, unless flat
   std::int64_t strides[max_rank] = {};
 };
 
@@ -48,8 +49,8 @@ class TilePlan {
   std::int64_t length = 0;            // of all tiles but the last (of a row)
   std::vector<PlanOperand> operands;  // inputs, then outputs
   std::size_t input_count = 0;
-  std::vector<PlanCall> prologue;     // before the first tile
-  std::vector<PlanCall> calls;        // for each tile
+  std::vector<PlanCall> prologue;  // before the first tile
+  std::vector<PlanCall> calls;     // for each tile
   std::size_t scratch_tiles = 0;
 
  private:

@@ -25,7 +25,7 @@ class TileScratch {
   // Tiles 0 … count-1 exist from now on; their contents are lost if there were fewer.
   void reserve(std::size_t count) {
     if (count <= count_) return;
-    memory_.reset(static_cast<std::byte*>(::operator new(count * tile_bytes, alignment)));
+    memory_.reset(static_cast<std::byte*>(::operator new(count* tile_bytes, alignment)));
     count_ = count;
   }
   std::byte* tile(std::size_t i) noexcept { return memory_.get() + i * tile_bytes; }

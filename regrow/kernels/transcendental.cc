@@ -85,8 +85,8 @@ struct Sigmoid {
   }
 };
 
-// Below 1: x + x P(x^2). From there on: 1 - e^(-x Q(x)); from 4 on that rounds to 1. P and Q are minimax in the relative error of the
-// result, fitted in double precision (0.02 and 0.015 units of the last place before rounding).
+// Below 1: x + x P(x^2). From there on: 1 - e^(-x Q(x)); from 4 on that rounds to 1. P and Q are minimax in the relative error of
+// the result, fitted in double precision (0.02 and 0.015 units of the last place before rounding).
 struct Erf {
   template <class D, class V>
   static HWY_INLINE V horner(D d, V x, const float (&coefficients)[7]) {
@@ -96,9 +96,9 @@ struct Erf {
   }
   template <class D, class V>
   static HWY_INLINE V vector(D d, V x) {
-    constexpr float near[7] = {0.12837916612625122f,   -0.3761262595653534f,    0.1128358542919159f,    -0.026853812858462334f,
+    constexpr float near[7] = {0.12837916612625122f,  -0.3761262595653534f,    0.1128358542919159f,   -0.026853812858462334f,
                                0.005188329610973597f, -0.0008010208257474005f, 7.853906572563574e-05f};
-    constexpr float far[7] = {1.1286370754241943f,    0.6351980566978455f,      0.1061590313911438f,   -0.02369455248117447f,
+    constexpr float far[7] = {1.1286370754241943f,   0.6351980566978455f,      0.1061590313911438f,   -0.02369455248117447f,
                               0.003610334824770689f, -0.00031485623912885785f, 1.043291649693856e-05f};
     const V one = hn::Set(d, 1.0f), magnitude = hn::Min(hn::Abs(x), hn::Set(d, 4.0f));
     const V small = hn::MulAdd(x, horner(d, hn::Mul(x, x), near), x);

@@ -9,7 +9,9 @@ AttrSpec dtype_attr(DType fallback) {
   return {.name = "dtype", .type = AttrType::dtype, .fallback = fallback, .doc = "The type of the elements."};
 }
 
-AttrSpec optional_dtype_attr(std::string_view doc) { return {.name = "dtype", .type = AttrType::dtype, .optional = true, .doc = doc}; }
+AttrSpec optional_dtype_attr(std::string_view doc) {
+  return {.name = "dtype", .type = AttrType::dtype, .optional = true, .doc = doc};
+}
 
 AttrSpec device_attr() { return {.name = "device", .type = AttrType::device, .fallback = Device{}, .doc = "Where it is made."}; }
 

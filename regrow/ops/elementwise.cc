@@ -46,7 +46,8 @@ void give(Gradient& g, std::size_t i, Var grad) {
 
 std::vector<Sample> binary_samples(double low, double high) {
   std::vector<Sample> samples;
-  const std::vector<std::vector<Shape>> shapes = {{{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{2, 1}, {1, 3}}, {{2, 3}, Shape{}}, {{0, 3}, {3}}};
+  const std::vector<std::vector<Shape>> shapes = {
+      {{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{2, 1}, {1, 3}}, {{2, 3}, Shape{}}, {{0, 3}, {3}}};
   for (const std::vector<Shape>& inputs : shapes) samples.push_back({.inputs = inputs, .low = low, .high = high});
   return samples;
 }

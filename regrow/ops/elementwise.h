@@ -2,8 +2,8 @@
 // What elementwise operators share, so that an operator's file holds just its documentation and its gradient. Any thread.
 //
 // Types: inputs are promoted to one type; functions that leave the integers (exp, divide, …) give f32 for integers and booleans;
-// arithmetic takes no booleans unless it says so. Shapes broadcast. Outputs are dense, in the order in which the axes of the first
-// input that has the full shape lie in memory.
+// arithmetic takes no booleans unless it says so. Shapes broadcast. Outputs are dense, in the order in which the axes of the
+// first input that has the full shape lie in memory.
 #pragma once
 
 #include "regrow/kernels/elementwise.h"
@@ -46,7 +46,9 @@ template <kernels::Unary F, Types T>
 OpDef unary(std::string_view doc) {
   return {.doc = doc,
           .inputs = {"x"},
-          .dtypes = T == Types::any ? any_type : T == Types::numeric ? numeric : floating,
+          .dtypes = T == Types::any       ? any_type
+                    : T == Types::numeric ? numeric
+                                          : floating,
           .infer = infer,
           .tile = unary_tile<F, T>,
           .samples = {{.inputs = {{2, 3}}}, {.inputs = {Shape{}}}, {.inputs = {{0, 3}}}}};
@@ -66,7 +68,9 @@ template <kernels::Binary F, Types T>
 OpDef binary(std::string_view doc) {
   return {.doc = doc,
           .inputs = {"a", "b"},
-          .dtypes = T == Types::any ? any_type : T == Types::numeric ? numeric : floating,
+          .dtypes = T == Types::any       ? any_type
+                    : T == Types::numeric ? numeric
+                                          : floating,
           .infer = infer,
           .tile = binary_tile<F, T>,
           .samples = binary_samples()};

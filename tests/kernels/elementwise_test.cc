@@ -50,8 +50,10 @@ std::vector<To> cast(const std::vector<From>& values) {
   return out;
 }
 
-std::vector<std::uint32_t> bits(const std::vector<float>& values) { return std::vector<std::uint32_t>(
-    reinterpret_cast<const std::uint32_t*>(values.data()), reinterpret_cast<const std::uint32_t*>(values.data()) + values.size()); }
+std::vector<std::uint32_t> bits(const std::vector<float>& values) {
+  return std::vector<std::uint32_t>(reinterpret_cast<const std::uint32_t*>(values.data()),
+                                    reinterpret_cast<const std::uint32_t*>(values.data()) + values.size());
+}
 
 TEST(Arithmetic, IntegersWrap) {
   EXPECT_THAT(apply<std::int8_t>(Binary::add, {127, -128}, {1, -1}), ElementsAre(-128, 127));
@@ -92,8 +94,10 @@ TEST(Arithmetic, PowerOfIntegersAndOfNegativeBases) {
 
 TEST(Arithmetic, MaximumAndMinimumPropagateNaN) {
   const std::vector<float> a{1, nan, 1, inf, -0.0f}, b{2, 1, nan, -inf, 0.0f};
-  EXPECT_THAT(apply(Binary::maximum, a, b), ElementsAre(2, ::testing::NanSensitiveFloatEq(nan), ::testing::NanSensitiveFloatEq(nan), inf, 0));
-  EXPECT_THAT(apply(Binary::minimum, a, b), ElementsAre(1, ::testing::NanSensitiveFloatEq(nan), ::testing::NanSensitiveFloatEq(nan), -inf, 0));
+  EXPECT_THAT(apply(Binary::maximum, a, b),
+              ElementsAre(2, ::testing::NanSensitiveFloatEq(nan), ::testing::NanSensitiveFloatEq(nan), inf, 0));
+  EXPECT_THAT(apply(Binary::minimum, a, b),
+              ElementsAre(1, ::testing::NanSensitiveFloatEq(nan), ::testing::NanSensitiveFloatEq(nan), -inf, 0));
   EXPECT_THAT(apply<std::uint8_t>(Binary::maximum, {200}, {100}), ElementsAre(200));
   EXPECT_THAT(apply<std::int8_t>(Binary::maximum, {-56}, {100}), ElementsAre(100));
 }
@@ -126,7 +130,7 @@ TEST(Arithmetic, SpecialValuesOfFloats) {
   EXPECT_THAT(apply<float>(Unary::negative, {0, nan}), ElementsAre(-0.0f, is_nan));
   EXPECT_TRUE(std::signbit(apply<float>(Unary::negative, {0})[0]));
   EXPECT_THAT(apply<float>(Binary::divide, {1, -1, 0}, {0, 0, 0}), ElementsAre(inf, -inf, is_nan));
-  EXPECT_THAT(apply<float>(Binary::multiply, {0x1p-149f}, {0.5f}), ElementsAre(0));         // ties to even at the least denormal
+  EXPECT_THAT(apply<float>(Binary::multiply, {0x1p-149f}, {0.5f}), ElementsAre(0));          // ties to even at the least denormal
   EXPECT_THAT(apply<float>(Binary::add, {0x1p-149f}, {0x1p-149f}), ElementsAre(0x1p-148f));  // nothing is flushed
   EXPECT_THAT(apply<float>(Binary::sqrt_gradient, {0, 1, 2}, {0, 0, 2}), ElementsAre(0, inf, 0.5f));
 }
@@ -173,7 +177,8 @@ void expect_saturated(const std::vector<float>& from, const std::vector<To>& wan
 }
 
 TEST(Conversion, FloatsSaturateAndNaNIsZero) {
-  expect_saturated<std::int8_t>({nan, inf, -inf, 300, -300, 127.9f, -128.9f, 2.9f, -2.9f}, {0, 127, -128, 127, -128, 127, -128, 2, -2});
+  expect_saturated<std::int8_t>({nan, inf, -inf, 300, -300, 127.9f, -128.9f, 2.9f, -2.9f},
+                                {0, 127, -128, 127, -128, 127, -128, 2, -2});
   expect_saturated<std::uint8_t>({nan, inf, -inf, 300, -0.9f, 255.9f, -7}, {0, 255, 0, 255, 0, 255, 0});
   expect_saturated<std::int16_t>({nan, 1e6f, -1e6f, 32767.5f}, {0, 32767, -32768, 32767});
   expect_saturated<std::uint16_t>({nan, 1e6f, -1, 65535}, {0, 65535, 0, 65535});
@@ -196,7 +201,8 @@ TEST(Conversion, BetweenIntegersKeepsTheLowBitsAndExtendsTheSign) {
 }
 
 TEST(Conversion, WholeNumbersBecomeFloatsRoundedOnce) {
-  EXPECT_THAT((cast<float, std::int64_t>({(std::int64_t{1} << 24) + 1, INT64_MAX})), ElementsAre(16777216.0f, 9223372036854775808.0f));
+  EXPECT_THAT((cast<float, std::int64_t>({(std::int64_t{1} << 24) + 1, INT64_MAX})),
+              ElementsAre(16777216.0f, 9223372036854775808.0f));
   EXPECT_THAT((cast<float, std::uint64_t>({UINT64_MAX, 1})), ElementsAre(18446744073709551616.0f, 1));
   EXPECT_THAT((cast<double, std::uint64_t>({UINT64_MAX})), ElementsAre(18446744073709551616.0));
 }
@@ -259,8 +265,10 @@ void expect_position_independent(const TileKernel& kernel, int arity, std::mt199
   for (int a = 0; a < arity; ++a) {
     const DType type = kernel.operands[static_cast<std::size_t>(a)];
     std::vector<std::byte>& bytes = in.emplace_back(most * size_of(type));
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());  // NaN with payloads, infinities, denormals: all of them
-    if (type == DType::boolean) for (std::byte& byte : bytes) byte &= std::byte{1};
+    for (std::byte& byte : bytes)
+      byte = static_cast<std::byte>(random());  // NaN with payloads, infinities, denormals: all of them
+    if (type == DType::boolean)
+      for (std::byte& byte : bytes) byte &= std::byte{1};
     if (type == DType::f32)
       for (std::size_t i = 0; i < most; i += 2) {  // ordinary numbers too
         const float value = std::ldexp(static_cast<float>(random()), -static_cast<int>(random() % 50));
@@ -278,7 +286,8 @@ void expect_position_independent(const TileKernel& kernel, int arity, std::mt199
       std::vector<std::byte> out((n + 64) * width, std::byte{0xa5});
       for (std::size_t a = 0; a < in.size(); ++a) from[a] = in[a].data() + first * size_of(kernel.operands[a]);
       kernel.fn(from, out.data(), n);
-      ASSERT_EQ(std::memcmp(out.data(), alone.data() + first * width, n * width), 0) << "at " << first << ", " << n << " elements";
+      ASSERT_EQ(std::memcmp(out.data(), alone.data() + first * width, n * width), 0)
+          << "at " << first << ", " << n << " elements";
       for (std::size_t i = n * width; i < out.size(); ++i) ASSERT_EQ(out[i], std::byte{0xa5}) << "beyond the end";
     }
   }

@@ -63,7 +63,8 @@ TEST_F(ParallelFor, FromSeveralThreadsAtOnceAndWhileTheNumberChanges) {
   std::vector<std::thread> callers;
   for (int c = 0; c < 3; ++c)
     callers.emplace_back([&] {
-      for (int round = 0; round < 200; ++round) parallel_for(64, 1, [&](std::int64_t begin, std::int64_t end) { total += end - begin; });
+      for (int round = 0; round < 200; ++round)
+        parallel_for(64, 1, [&](std::int64_t begin, std::int64_t end) { total += end - begin; });
     });
   for (int threads : {3, 1, 2, 4}) set_kernel_threads(threads);
   for (std::thread& caller : callers) caller.join();

@@ -32,8 +32,9 @@ TEST(RandomWords, AreThePhiloxBlocksOfTheirNumbers) {
       random_words(stream, first, n, words.data());
       for (std::size_t i = 0; i < n; ++i) {
         const std::uint64_t block = (first + i) / 4;
-        const Philox::Block wanted = Philox::block({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-                                                    0x76543210u, 0xfedcba98u}, {0x89abcdefu, 0x01234567u});
+        const Philox::Block wanted =
+            Philox::block({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0x76543210u, 0xfedcba98u},
+                          {0x89abcdefu, 0x01234567u});
         ASSERT_EQ(words[i], wanted[(first + i) % 4]) << "word " << first + i;
       }
     }
@@ -98,7 +99,8 @@ TEST(Normal, IsFiniteAtTheEnds) {
       const std::uint32_t pair[random_padding] = {a, b};
       normal_of_words(pair, 2, single.data());
       normal_of_words(words.data(), 2, wide.data());
-      for (int i = 0; i < 2; ++i) EXPECT_TRUE(std::isfinite(single[static_cast<std::size_t>(i)]) && std::isfinite(wide[static_cast<std::size_t>(i)]));
+      for (int i = 0; i < 2; ++i)
+        EXPECT_TRUE(std::isfinite(single[static_cast<std::size_t>(i)]) && std::isfinite(wide[static_cast<std::size_t>(i)]));
     }
 }
 

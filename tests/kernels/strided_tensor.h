@@ -49,15 +49,18 @@ class StridedTensor {
     walk<1>(desc_.shape, {desc_.strides}, [&](std::int64_t offset) {
       const int whole = static_cast<int>(random() % 17) - (is_signed(desc_.dtype) ? 8 : 0);
       Scalar value(whole);
-      if (desc_.dtype == DType::boolean) value = Scalar(whole % 2 != 0);
-      else if (is_floating(desc_.dtype)) value = Scalar(whole / 2.0);
+      if (desc_.dtype == DType::boolean)
+        value = Scalar(whole % 2 != 0);
+      else if (is_floating(desc_.dtype))
+        value = Scalar(whole / 2.0);
       write_scalar(value, desc_.dtype, at(offset));
     });
   }
   // Whether nothing outside the elements' extent was written.
   bool guards_intact() const {
     const auto untouched = [](std::byte b) { return b == std::byte{0xa5}; };
-    return std::all_of(bytes_.begin(), bytes_.begin() + guard, untouched) && std::all_of(bytes_.end() - guard, bytes_.end(), untouched);
+    return std::all_of(bytes_.begin(), bytes_.begin() + guard, untouched) &&
+           std::all_of(bytes_.end() - guard, bytes_.end(), untouched);
   }
 
  private:

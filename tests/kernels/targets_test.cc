@@ -62,9 +62,12 @@ void expect_equal(DType type, const std::vector<std::byte>& a, const std::vector
       ASSERT_LE(std::fabs(static_cast<double>(x) - static_cast<double>(y)), ulps * unit) << "element " << i;
     }
   };
-  if (type == DType::f32) compare(float{});
-  else if (type == DType::f64) compare(double{});
-  else ASSERT_EQ(a, b);
+  if (type == DType::f32)
+    compare(float{});
+  else if (type == DType::f64)
+    compare(double{});
+  else
+    ASSERT_EQ(a, b);
 }
 
 TEST(Targets, DifferWhereTheProcessorHasAVX2) {
@@ -84,8 +87,10 @@ TEST(Targets, AllGiveTheSameValues) {
     const auto check = [&](const TileKernel& kernel, const std::vector<std::vector<std::byte>>& in, double ulps) {
       if (!kernel.fn) return;
       const std::vector<std::byte> out = run(kernel, in);
-      if (target == 0) first.push_back(out);
-      else expect_equal(kernel.result, first[at], out, ulps);
+      if (target == 0)
+        first.push_back(out);
+      else
+        expect_equal(kernel.result, first[at], out, ulps);
       ++at;
     };
     for (int t = 0; t < dtype_count; ++t) {

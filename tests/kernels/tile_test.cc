@@ -169,7 +169,11 @@ TEST(Tiles, ProgramsOfManyStepsAndOutputsAreAsOneElementAtATime) {
 TileProgram chain(DType type) {
   const TileKernel multiply = binary(Binary::multiply, type), sum = binary(Binary::add, type), relu = unary(Unary::relu, type);
   return {4,
-          {{multiply, type, 2, {0, 1}}, {sum, type, 2, {4, 2}}, {relu, type, 1, {5}}, {multiply, type, 2, {0, 3}}, {sum, type, 2, {6, 7}}},
+          {{multiply, type, 2, {0, 1}},
+           {sum, type, 2, {4, 2}},
+           {relu, type, 1, {5}},
+           {multiply, type, 2, {0, 3}},
+           {sum, type, 2, {6, 7}}},
           {8}};
 }
 
@@ -181,7 +185,8 @@ TEST(Tiles, FusedIsBitForBitAsStepByStep) {
     std::vector<StridedTensor> in;
     for (const Shape& in_shape : {shape, Shape{111}, Shape{37, 1}, Shape{}}) {
       in.emplace_back(type, in_shape);
-      walk<1>(in_shape, {in.back().desc().strides}, [&](std::int64_t at) { write_scalar(Scalar(normal(random)), type, in.back().at(at)); });
+      walk<1>(in_shape, {in.back().desc().strides},
+              [&](std::int64_t at) { write_scalar(Scalar(normal(random)), type, in.back().at(at)); });
     }
     StridedTensor t1(type, shape), t2(type, shape), t3(type, shape), t4(type, shape), apart(type, shape), fused(type, shape);
     const TileKernel multiply = binary(Binary::multiply, type), sum = binary(Binary::add, type), relu = unary(Unary::relu, type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of rounded functions, in units of the last place of the exact result (long double), and their special values (C standard,
-// annex F).
+// Errors of rounded functions, in units of the last place of the exact result (long double), and their special values (C
+// standard, annex F).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,8 +33,10 @@ double ulps(T got, long double exact) {
     const T rounded = static_cast<T>(exact);
     return got == rounded || std::isinf(got) ? 0 : HUGE_VAL;
   }
-  const int exponent = exact == 0 ? std::numeric_limits<T>::min_exponent : std::max(std::ilogb(exact), std::numeric_limits<T>::min_exponent - 1);
-  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact) / std::ldexp(1.0L, exponent + 1 - std::numeric_limits<T>::digits));
+  const int exponent =
+      exact == 0 ? std::numeric_limits<T>::min_exponent : std::max(std::ilogb(exact), std::numeric_limits<T>::min_exponent - 1);
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact) /
+                             std::ldexp(1.0L, exponent + 1 - std::numeric_limits<T>::digits));
 }
 
 struct Function {
@@ -50,14 +52,10 @@ long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
 
 const std::vector<Function>& functions() {
   static const std::vector<Function> all = {
-      {"exp", Unary::exp, std::exp, -105, 90, 2, 1},
-      {"expm1", Unary::expm1, std::expm1, -20, 90, 4, 1.5},
-      {"log", Unary::log, std::log, 0, 100, 4, 1},
-      {"log1p", Unary::log1p, std::log1p, -1, 100, 4, 1.5},
-      {"sin", Unary::sin, std::sin, -20, 20, 3, 1},
-      {"cos", Unary::cos, std::cos, -20, 20, 3, 1},
-      {"tanh", Unary::tanh, std::tanh, -10, 10, 4, 2.5},
-      {"sigmoid", Unary::sigmoid, sigmoid, -100, 40, 4, 3},
+      {"exp", Unary::exp, std::exp, -105, 90, 2, 1},     {"expm1", Unary::expm1, std::expm1, -20, 90, 4, 1.5},
+      {"log", Unary::log, std::log, 0, 100, 4, 1},       {"log1p", Unary::log1p, std::log1p, -1, 100, 4, 1.5},
+      {"sin", Unary::sin, std::sin, -20, 20, 3, 1},      {"cos", Unary::cos, std::cos, -20, 20, 3, 1},
+      {"tanh", Unary::tanh, std::tanh, -10, 10, 4, 2.5}, {"sigmoid", Unary::sigmoid, sigmoid, -100, 40, 4, 3},
       {"erf", Unary::erf, std::erf, -5, 5, 3, 1.5},
   };
   return all;
@@ -105,7 +103,8 @@ TEST(Transcendental, SpecialValues) {
     const std::vector<float> got = evaluate(f, x);
     const std::vector<double> wide = evaluate(f, std::vector<double>(x.begin(), x.end()));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_TRUE(std::isnan(wanted[i]) ? std::isnan(got[i]) : got[i] == wanted[i] && std::signbit(got[i]) == std::signbit(wanted[i]))
+      EXPECT_TRUE(std::isnan(wanted[i]) ? std::isnan(got[i])
+                                        : got[i] == wanted[i] && std::signbit(got[i]) == std::signbit(wanted[i]))
           << "function " << static_cast<int>(f) << " of " << x[i] << " is " << got[i];
       EXPECT_TRUE(std::isnan(wanted[i]) ? std::isnan(wide[i]) : wide[i] == static_cast<double>(wanted[i])) << "of f64 " << x[i];
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operators: types, shapes, strides, errors and values. Expected values: NumPy 1.24, or the rules that the records state.
+// Elementwise operators: types, shapes, strides, errors and values. Expected values: NumPy 1.24, or the rules that the records
+// state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,9 @@ using ::testing::HasSubstr;
 
 Desc dense(DType dtype, const Shape& shape) { return Desc::dense(dtype, shape); }
 
-DType type_of(std::string_view name, DType a, DType b) { return infer_from(op(name), {dense(a, {2}), dense(b, {2})}).at(0).dtype; }
+DType type_of(std::string_view name, DType a, DType b) {
+  return infer_from(op(name), {dense(a, {2}), dense(b, {2})}).at(0).dtype;
+}
 DType type_of(std::string_view name, DType x) { return infer_from(op(name), {dense(x, {2})}).at(0).dtype; }
 
 TEST(ElementwiseTypes, ArePromoted) {
@@ -41,12 +44,15 @@ TEST(ElementwiseTypes, OfFunctionsThatLeaveTheIntegersAreFloating) {
 }
 
 TEST(ElementwiseTypes, ThatAnOperatorDoesNotTakeAreNamed) {
-  EXPECT_THAT(error_of([] { type_of("subtract", DType::boolean, DType::boolean); }), HasSubstr("subtract: is not defined for bool"));
+  EXPECT_THAT(error_of([] { type_of("subtract", DType::boolean, DType::boolean); }),
+              HasSubstr("subtract: is not defined for bool"));
   EXPECT_THAT(error_of([] { type_of("negative", DType::boolean); }), HasSubstr("negative: is not defined for bool"));
 }
 
 TEST(ElementwiseShapes, Broadcast) {
-  const auto shape = [](const Shape& a, const Shape& b) { return infer_from(op("add"), {dense(DType::f32, a), dense(DType::f32, b)}).at(0).shape; };
+  const auto shape = [](const Shape& a, const Shape& b) {
+    return infer_from(op("add"), {dense(DType::f32, a), dense(DType::f32, b)}).at(0).shape;
+  };
   EXPECT_EQ(shape({2, 1, 4}, {3, 1}), (Shape{2, 3, 4}));
   EXPECT_EQ(shape({}, {3}), (Shape{3}));
   EXPECT_EQ(shape({0, 3}, {1}), (Shape{0, 3}));
@@ -71,8 +77,10 @@ TEST(ElementwiseStrides, FollowTheFirstInputOfFullShape) {
 }
 
 TEST(Elementwise, MixedTypesComputeInThePromotedOne) {
-  EXPECT_THAT(numbers(call(op("add"), {array<std::int8_t>({2}, {100, -100}), array<std::uint8_t>({2}, {200, 1})})), ElementsAre(300, -99));
-  EXPECT_THAT(numbers(call(op("divide"), {array<std::int32_t>({3}, {1, -3, 0}), array<std::int32_t>({3}, {4, 2, 5})})), ElementsAre(0.25, -1.5, 0));
+  EXPECT_THAT(numbers(call(op("add"), {array<std::int8_t>({2}, {100, -100}), array<std::uint8_t>({2}, {200, 1})})),
+              ElementsAre(300, -99));
+  EXPECT_THAT(numbers(call(op("divide"), {array<std::int32_t>({3}, {1, -3, 0}), array<std::int32_t>({3}, {4, 2, 5})})),
+              ElementsAre(0.25, -1.5, 0));
   EXPECT_THAT(numbers(call(op("maximum"), {array<bool>({2}, {1, 0}), array<std::int16_t>({2}, {-5, -5})})), ElementsAre(1, 0));
   EXPECT_THAT(numbers(call(op("less"), {array<std::int8_t>({1}, {-1}), array<std::uint32_t>({1}, {1})})), ElementsAre(1));
 }
@@ -104,12 +112,20 @@ TEST(Full, HasTheTypeOfItsValueUnlessToldOtherwise) {
   EXPECT_EQ(full(3).dtype(), DType::i64);
   EXPECT_EQ(full(0.5).dtype(), DType::f32);
   EXPECT_THAT(numbers(full(0.5)), ElementsAre(0.5, 0.5));
-  EXPECT_THAT(error_of([] { call(op("full", {{"shape", Dims{2}}, {"value", Scalar(300)}, {"dtype", DType::u8}}), {}); }), HasSubstr("full: 300 does not fit in u8"));
-  EXPECT_THAT(error_of([] { call(op("full", {{"shape", Dims{-2}}, {"value", Scalar(1)}}), {}); }), HasSubstr("full: a shape may not be negative"));
+  EXPECT_THAT(error_of([] {
+                call(op("full", {{"shape", Dims{2}}, {"value", Scalar(300)}, {"dtype", DType::u8}}), {});
+              }),
+              HasSubstr("full: 300 does not fit in u8"));
+  EXPECT_THAT(error_of([] {
+                call(op("full", {{"shape", Dims{-2}}, {"value", Scalar(1)}}), {});
+              }),
+              HasSubstr("full: a shape may not be negative"));
 }
 
 TEST(Arange, StopsBeforeItsEnd) {
-  const auto arange = [](Scalar start, Scalar stop, Scalar step) { return call(op("arange", {{"start", start}, {"stop", stop}, {"step", step}}), {}); };
+  const auto arange = [](Scalar start, Scalar stop, Scalar step) {
+    return call(op("arange", {{"start", start}, {"stop", stop}, {"step", step}}), {});
+  };
   EXPECT_THAT(numbers(arange(0, 5, 2)), ElementsAre(0, 2, 4));
   EXPECT_THAT(numbers(arange(5, 0, -2)), ElementsAre(5, 3, 1));
   EXPECT_EQ(arange(0, 5, 2).dtype(), DType::i64);
@@ -120,12 +136,16 @@ TEST(Arange, StopsBeforeItsEnd) {
   EXPECT_THAT(numbers(arange(INT64_MIN, INT64_MAX, INT64_MAX)).size(), 3u);
   EXPECT_THAT(error_of([&] { arange(0, 1, 0); }), HasSubstr("arange: the step must not be 0"));
   EXPECT_THAT(error_of([&] { arange(0, INFINITY, 1.0); }), HasSubstr("not a finite number of elements"));
-  EXPECT_THAT(error_of([] { call(op("arange", {{"stop", Scalar(300)}, {"dtype", DType::i8}}), {}); }), HasSubstr("299 does not fit in i8"));
+  EXPECT_THAT(error_of([] {
+                call(op("arange", {{"stop", Scalar(300)}, {"dtype", DType::i8}}), {});
+              }),
+              HasSubstr("299 does not fit in i8"));
 }
 
 TEST(Linspace, EndsExactlyWhereItShould) {
   const auto linspace = [](std::int64_t count, bool endpoint) {
-    return numbers(call(op("linspace", {{"start", 0.0}, {"stop", 0.7}, {"count", count}, {"endpoint", endpoint}, {"dtype", DType::f64}}), {}));
+    return numbers(call(
+        op("linspace", {{"start", 0.0}, {"stop", 0.7}, {"count", count}, {"endpoint", endpoint}, {"dtype", DType::f64}}), {}));
   };
   EXPECT_EQ(linspace(8, true).back(), 0.7);
   EXPECT_THAT(linspace(2, false), ElementsAre(0, 0.35));

@@ -59,25 +59,36 @@ TEST(Random, DoesNotDependOnTheNumberOfThreads) {
 TEST(Random, NormalHasItsMeanAndDeviation) {
   const std::vector<double> x = numbers(draw(op("normal", {{"shape", Dims{200000}}, {"mean", 3.0}, {"stddev", 0.5}})));
   EXPECT_NEAR(mean(x), 3, 5 * 0.5 / std::sqrt(200000.0));
-  EXPECT_THAT(error_of([] { draw(op("normal", {{"shape", Dims{2}}, {"stddev", -1.0}})); }), HasSubstr("normal: a standard deviation is at least 0"));
-  EXPECT_THAT(error_of([] { draw(op("normal", {{"shape", Dims{2}}, {"dtype", DType::i32}})); }), HasSubstr("normal: is not defined for i32"));
+  EXPECT_THAT(error_of([] {
+                draw(op("normal", {{"shape", Dims{2}}, {"stddev", -1.0}}));
+              }),
+              HasSubstr("normal: a standard deviation is at least 0"));
+  EXPECT_THAT(error_of([] {
+                draw(op("normal", {{"shape", Dims{2}}, {"dtype", DType::i32}}));
+              }),
+              HasSubstr("normal: is not defined for i32"));
 }
 
 TEST(Random, UniformStaysBelowItsEnd) {
   for (DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
     for (const auto& [low, high] : {std::pair{0.0, 1.0}, {1.0, 2.0}, {-3.0, -1.0}, {-1.0, 0.0}}) {
-      const std::vector<double> x = numbers(draw(op("uniform", {{"shape", Dims{100000}}, {"low", low}, {"high", high}, {"dtype", dtype}})));
+      const std::vector<double> x =
+          numbers(draw(op("uniform", {{"shape", Dims{100000}}, {"low", low}, {"high", high}, {"dtype", dtype}})));
       EXPECT_GE(*std::min_element(x.begin(), x.end()), low);
       EXPECT_LT(*std::max_element(x.begin(), x.end()), high) << name_of(dtype);
       EXPECT_NEAR(mean(x), (low + high) / 2, 0.01 * (high - low));
     }
   }
-  EXPECT_THAT(error_of([] { draw(op("uniform", {{"shape", Dims{2}}, {"low", 1.0}, {"high", 1.0}})); }), HasSubstr("low must be below high"));
+  EXPECT_THAT(error_of([] {
+                draw(op("uniform", {{"shape", Dims{2}}, {"low", 1.0}, {"high", 1.0}}));
+              }),
+              HasSubstr("low must be below high"));
 }
 
 // 60,000 throws of a die: chi-squared with 5 degrees of freedom is above 25.7 once in 10,000 times.
 TEST(Random, IntegersAreEquallyLikely) {
-  const std::vector<double> x = numbers(draw(op("randint", {{"shape", Dims{60000}}, {"low", -2}, {"high", 4}, {"dtype", DType::i8}})));
+  const std::vector<double> x =
+      numbers(draw(op("randint", {{"shape", Dims{60000}}, {"low", -2}, {"high", 4}, {"dtype", DType::i8}})));
   std::vector<double> times(6);
   for (double value : x) {
     ASSERT_TRUE(value >= -2 && value < 4);
@@ -86,7 +97,10 @@ TEST(Random, IntegersAreEquallyLikely) {
   double chi = 0;
   for (double n : times) chi += (n - 10000) * (n - 10000) / 10000;
   EXPECT_LT(chi, 25.7);
-  EXPECT_THAT(error_of([] { draw(op("randint", {{"shape", Dims{2}}, {"low", 0}, {"high", 300}, {"dtype", DType::u8}})); }), HasSubstr("299 does not fit in u8"));
+  EXPECT_THAT(error_of([] {
+                draw(op("randint", {{"shape", Dims{2}}, {"low", 0}, {"high", 300}, {"dtype", DType::u8}}));
+              }),
+              HasSubstr("299 does not fit in u8"));
   EXPECT_EQ(numbers(draw(op("randint", {{"shape", Dims{1}}, {"low", 7}, {"high", 8}}))).front(), 7);
 }
 
@@ -95,7 +109,10 @@ TEST(Random, BernoulliHasItsProbability) {
     const double share = mean(numbers(draw(op("bernoulli", {{"shape", Dims{100000}}, {"p", p}}))));
     EXPECT_NEAR(share, p, 5 * std::sqrt(p * (1 - p) / 100000));
   }
-  EXPECT_THAT(error_of([] { draw(op("bernoulli", {{"shape", Dims{2}}, {"p", 1.5}})); }), HasSubstr("a probability is at least 0 and at most 1"));
+  EXPECT_THAT(error_of([] {
+                draw(op("bernoulli", {{"shape", Dims{2}}, {"p", 1.5}}));
+              }),
+              HasSubstr("a probability is at least 0 and at most 1"));
 }
 
 TEST(Dropout, KeepsOrDropsAndScalesWhatItKeeps) {
@@ -112,7 +129,8 @@ TEST(Dropout, KeepsOrDropsAndScalesWhatItKeeps) {
 TEST(Dropout, OfInfinityIsInfinityOrZero) {
   const HostArray x = call(op("full", {{"shape", Dims{1000}}, {"value", Scalar(INFINITY)}}), {});
   for (double p : {0.5, 1.0})
-    for (double value : numbers(call(op("dropout", {{"p", p}}), {x}, {.random = state}))) ASSERT_TRUE(value == 0 || value == INFINITY);
+    for (double value : numbers(call(op("dropout", {{"p", p}}), {x}, {.random = state})))
+      ASSERT_TRUE(value == 0 || value == INFINITY);
 }
 
 TEST(Dropout, DropsTheSameElementsWhateverTheLayout) {

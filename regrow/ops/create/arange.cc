@@ -31,7 +31,8 @@ Range range_of(const Attrs& attrs) {
     // Distances in unsigned arithmetic: they may exceed the signed range.
     const std::uint64_t from = static_cast<std::uint64_t>(start.integer), to = static_cast<std::uint64_t>(stop.integer);
     const std::uint64_t distance = up ? to - from : from - to;
-    const std::uint64_t stride = up ? static_cast<std::uint64_t>(range.step) : std::uint64_t{0} - static_cast<std::uint64_t>(range.step);
+    const std::uint64_t stride =
+        up ? static_cast<std::uint64_t>(range.step) : std::uint64_t{0} - static_cast<std::uint64_t>(range.step);
     const std::uint64_t count = (distance - 1) / stride + 1;
     require(count <= std::uint64_t{INT64_MAX}, "too many elements");
     range.count = static_cast<std::int64_t>(count);
@@ -40,8 +41,8 @@ Range range_of(const Attrs& attrs) {
   range.real_first = start.as_double(), range.real_step = step.as_double();
   require(range.real_step != 0, "the step must not be 0");
   const double count = std::ceil((stop.as_double() - range.real_first) / range.real_step);
-  require(std::isfinite(count) && count < 0x1p62, "from {} to {} in steps of {} is not a finite number of elements", to_string(start),
-          to_string(stop), to_string(step));
+  require(std::isfinite(count) && count < 0x1p62, "from {} to {} in steps of {} is not a finite number of elements",
+          to_string(start), to_string(stop), to_string(step));
   range.count = static_cast<std::int64_t>(std::max(0.0, count));
   return range;
 }
@@ -62,7 +63,8 @@ void infer(const InferCall& call) {
   alignas(8) std::byte element[8];
   const std::int64_t steps = range.count - 1;  // the ends must fit; what is between them does
   write_scalar(range.whole ? Scalar(range.first) : Scalar(range.real_first), out.dtype, element);
-  write_scalar(range.whole ? Scalar(range.first + steps * range.step) : Scalar(range.real_first + static_cast<double>(steps) * range.real_step),
+  write_scalar(range.whole ? Scalar(range.first + steps * range.step)
+                           : Scalar(range.real_first + static_cast<double>(steps) * range.real_step),
                out.dtype, element);
 }
 
@@ -81,8 +83,10 @@ void fill(const View& out, T first, T step) {
 
 void compute(const ComputeCall& call) {
   const Range range = range_of(call.attrs);
-  if (range.whole) fill(call.out[0], range.first, range.step);
-  else fill(call.out[0], range.real_first, range.real_step);
+  if (range.whole)
+    fill(call.out[0], range.first, range.step);
+  else
+    fill(call.out[0], range.real_first, range.real_step);
 }
 
 }  // namespace
@@ -93,14 +97,16 @@ OpDef arange() {
           .attributes = {{.name = "start", .type = AttrType::scalar, .fallback = Scalar(0), .doc = "The first number."},
                          {.name = "stop", .type = AttrType::scalar, .doc = "Where it ends."},
                          {.name = "step", .type = AttrType::scalar, .fallback = Scalar(1), .doc = "From one to the next; not 0."},
-                         create::optional_dtype_attr("The type of the elements; by default i64 if all three are integers, otherwise f32."),
+                         create::optional_dtype_attr(
+                             "The type of the elements; by default i64 if all three are integers, otherwise f32."),
                          create::device_attr()},
           .dtypes = dtypes,
           .infer = infer,
           .compute = compute,
-          .samples = {{.inputs = {}, .attrs = {{"stop", Scalar(5)}}},
-                      {.inputs = {}, .attrs = {{"start", Scalar(3)}, {"stop", Scalar(-4)}, {"step", Scalar(-2)}, {"dtype", DType::f16}}},
-                      {.inputs = {}, .attrs = {{"start", Scalar(0.5)}, {"stop", Scalar(0.25)}}}}};
+          .samples = {
+              {.inputs = {}, .attrs = {{"stop", Scalar(5)}}},
+              {.inputs = {}, .attrs = {{"start", Scalar(3)}, {"stop", Scalar(-4)}, {"step", Scalar(-2)}, {"dtype", DType::f16}}},
+              {.inputs = {}, .attrs = {{"start", Scalar(0.5)}, {"stop", Scalar(0.25)}}}}};
 }
 
 }  // namespace regrow::ops

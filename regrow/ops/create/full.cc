@@ -30,18 +30,19 @@ void compute(const ComputeCall& call) {
 }  // namespace
 
 OpDef full() {
-  return {.doc = "A tensor whose elements all are `value`.",
-          .inputs = {},
-          .attributes = {create::shape_attr(),
-                         {.name = "value", .type = AttrType::scalar, .doc = "Every element."},
-                         create::optional_dtype_attr("The type of the elements; by default bool, i64, u64 or f32, after the value."),
-                         create::device_attr()},
-          .dtypes = dtypes,
-          .infer = create::named_shape,
-          .compute = compute,
-          .samples = {{.inputs = {}, .attrs = {{"shape", Dims{2, 3}}, {"value", Scalar(1.5)}}},
-                      {.inputs = {}, .attrs = {{"shape", Dims{}}, {"value", Scalar(7)}, {"dtype", DType::u8}}},
-                      {.inputs = {}, .attrs = {{"shape", Dims{0, 3}}, {"value", Scalar(true)}}}}};
+  return {
+      .doc = "A tensor whose elements all are `value`.",
+      .inputs = {},
+      .attributes = {create::shape_attr(),
+                     {.name = "value", .type = AttrType::scalar, .doc = "Every element."},
+                     create::optional_dtype_attr("The type of the elements; by default bool, i64, u64 or f32, after the value."),
+                     create::device_attr()},
+      .dtypes = dtypes,
+      .infer = create::named_shape,
+      .compute = compute,
+      .samples = {{.inputs = {}, .attrs = {{"shape", Dims{2, 3}}, {"value", Scalar(1.5)}}},
+                  {.inputs = {}, .attrs = {{"shape", Dims{}}, {"value", Scalar(7)}, {"dtype", DType::u8}}},
+                  {.inputs = {}, .attrs = {{"shape", Dims{0, 3}}, {"value", Scalar(true)}}}}};
 }
 
 }  // namespace regrow::ops

@@ -34,7 +34,8 @@ void compute(const ComputeCall& call) {
   const void* from = values;
   for (std::int64_t at = 0; at < count; at += static_cast<std::int64_t>(kernels::tile_size)) {
     const auto n = std::min<std::int64_t>(count - at, kernels::tile_size);
-    for (std::int64_t i = 0; i < n; ++i) values[i] = endpoint && at + i == intervals ? stop : start + static_cast<double>(at + i) * step;
+    for (std::int64_t i = 0; i < n; ++i)
+      values[i] = endpoint && at + i == intervals ? stop : start + static_cast<double>(at + i) * step;
     convert(&from, out.data + static_cast<std::size_t>(at) * size_of(out.dtype()), static_cast<std::size_t>(n));
   }
 }
@@ -53,9 +54,10 @@ OpDef linspace() {
           .dtypes = dtypes,
           .infer = infer,
           .compute = compute,
-          .samples = {{.inputs = {}, .attrs = {{"start", -1.0}, {"stop", 2.0}, {"count", 7}}},
-                      {.inputs = {}, .attrs = {{"start", 0.0}, {"stop", 1.0}, {"count", 4}, {"endpoint", false}, {"dtype", DType::f64}}},
-                      {.inputs = {}, .attrs = {{"start", 0.0}, {"stop", 1.0}, {"count", 0}}}}};
+          .samples = {
+              {.inputs = {}, .attrs = {{"start", -1.0}, {"stop", 2.0}, {"count", 7}}},
+              {.inputs = {}, .attrs = {{"start", 0.0}, {"stop", 1.0}, {"count", 4}, {"endpoint", false}, {"dtype", DType::f64}}},
+              {.inputs = {}, .attrs = {{"start", 0.0}, {"stop", 1.0}, {"count", 0}}}}};
 }
 
 }  // namespace regrow::ops

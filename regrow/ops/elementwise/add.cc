@@ -4,8 +4,8 @@
 namespace regrow::ops {
 
 OpDef add() {
-  OpDef def = elementwise::binary<kernels::Binary::add, elementwise::Types::any>(
-      "The sum of a and b; of booleans: or. Integers wrap.");
+  OpDef def =
+      elementwise::binary<kernels::Binary::add, elementwise::Types::any>("The sum of a and b; of booleans: or. Integers wrap.");
   def.gradient = [](Gradient& g) {
     elementwise::give(g, 0, g.grad());
     elementwise::give(g, 1, g.grad());

@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef equal() {
-  return elementwise::comparison<kernels::Binary::equal>("Whether a and b are equal; NaN equals nothing.");
-}
+OpDef equal() { return elementwise::comparison<kernels::Binary::equal>("Whether a and b are equal; NaN equals nothing."); }
 
 }  // namespace regrow::ops

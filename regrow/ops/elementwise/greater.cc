@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef greater() {
-  return elementwise::comparison<kernels::Binary::greater>("Whether a is above b.");
-}
+OpDef greater() { return elementwise::comparison<kernels::Binary::greater>("Whether a is above b."); }
 
 }  // namespace regrow::ops

@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef greater_equal() {
-  return elementwise::comparison<kernels::Binary::greater_equal>("Whether a is at least b.");
-}
+OpDef greater_equal() { return elementwise::comparison<kernels::Binary::greater_equal>("Whether a is at least b."); }
 
 }  // namespace regrow::ops

@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef isfinite() {
-  return elementwise::classification<kernels::Unary::is_finite>("Whether x is neither infinite nor NaN.");
-}
+OpDef isfinite() { return elementwise::classification<kernels::Unary::is_finite>("Whether x is neither infinite nor NaN."); }
 
 }  // namespace regrow::ops

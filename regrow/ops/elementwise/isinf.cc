@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef isinf() {
-  return elementwise::classification<kernels::Unary::is_inf>("Whether x is infinite.");
-}
+OpDef isinf() { return elementwise::classification<kernels::Unary::is_inf>("Whether x is infinite."); }
 
 }  // namespace regrow::ops

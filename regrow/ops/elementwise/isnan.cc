@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef isnan() {
-  return elementwise::classification<kernels::Unary::is_nan>("Whether x is not a number.");
-}
+OpDef isnan() { return elementwise::classification<kernels::Unary::is_nan>("Whether x is not a number."); }
 
 }  // namespace regrow::ops

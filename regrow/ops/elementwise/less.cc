@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef less() {
-  return elementwise::comparison<kernels::Binary::less>("Whether a is below b.");
-}
+OpDef less() { return elementwise::comparison<kernels::Binary::less>("Whether a is below b."); }
 
 }  // namespace regrow::ops

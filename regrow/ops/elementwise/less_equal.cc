@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef less_equal() {
-  return elementwise::comparison<kernels::Binary::less_equal>("Whether a is at most b.");
-}
+OpDef less_equal() { return elementwise::comparison<kernels::Binary::less_equal>("Whether a is at most b."); }
 
 }  // namespace regrow::ops

@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef logical_and() {
-  return elementwise::comparison<kernels::Binary::logical_and>("Whether both a and b are other than zero.");
-}
+OpDef logical_and() { return elementwise::comparison<kernels::Binary::logical_and>("Whether both a and b are other than zero."); }
 
 }  // namespace regrow::ops

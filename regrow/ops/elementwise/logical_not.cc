@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef logical_not() {
-  return elementwise::classification<kernels::Unary::logical_not>("Whether x is zero.");
-}
+OpDef logical_not() { return elementwise::classification<kernels::Unary::logical_not>("Whether x is zero."); }
 
 }  // namespace regrow::ops

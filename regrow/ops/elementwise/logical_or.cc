@@ -3,8 +3,6 @@
 
 namespace regrow::ops {
 
-OpDef logical_or() {
-  return elementwise::comparison<kernels::Binary::logical_or>("Whether a or b is other than zero.");
-}
+OpDef logical_or() { return elementwise::comparison<kernels::Binary::logical_or>("Whether a or b is other than zero."); }
 
 }  // namespace regrow::ops

@@ -4,8 +4,8 @@
 namespace regrow::ops {
 
 OpDef negative() {
-  OpDef def = elementwise::unary<kernels::Unary::negative, elementwise::Types::numeric>(
-      "x with its sign changed. Integers wrap.");
+  OpDef def =
+      elementwise::unary<kernels::Unary::negative, elementwise::Types::numeric>("x with its sign changed. Integers wrap.");
   def.gradient = [](Gradient& g) { elementwise::give(g, 0, -g.grad()); };
   return def;
 }

@@ -17,9 +17,10 @@ void infer(const InferCall& call) {
 
 // Registers: mask, x, 0, scale.
 kernels::TileProgram make_program(DType type) {
-  return {.inputs = 4,
-          .steps = {{kernels::select(type), type, 3, {0, 1, 2}}, {kernels::binary(kernels::Binary::multiply, type), type, 2, {4, 3}}},
-          .outputs = {5}};
+  return {
+      .inputs = 4,
+      .steps = {{kernels::select(type), type, 3, {0, 1, 2}}, {kernels::binary(kernels::Binary::multiply, type), type, 2, {4, 3}}},
+      .outputs = {5}};
 }
 
 const kernels::TileProgram& program(DType type) {
@@ -62,7 +63,8 @@ void compute_flat(const Dropout& dropout, const View& x, const View& out) {
     dropout.draw(first, n, mask);
     const Desc mask_desc = Desc::dense(DType::boolean, {static_cast<std::int64_t>(n)});
     const Desc desc = Desc::dense(out.dtype(), mask_desc.shape);
-    dropout.apply({&mask_desc, reinterpret_cast<std::byte*>(mask)}, {&desc, x.data + first * element}, {&desc, out.data + first * element});
+    dropout.apply({&mask_desc, reinterpret_cast<std::byte*>(mask)}, {&desc, x.data + first * element},
+                  {&desc, out.data + first * element});
   });
 }
 
@@ -84,19 +86,22 @@ std::size_t workspace(const CostCall& call) {
 }  // namespace
 
 OpDef dropout() {
-  return {.doc = "x with each element set to 0 with probability p, the others divided by 1 - p (Philox 4x32-10).",
-          .inputs = {"x"},
-          .attributes = {{.name = "p", .type = AttrType::real, .fallback = 0.5, .doc = "How likely an element is dropped."}},
-          .dtypes = dtypes,
-          .infer = infer,
-          .compute = compute,
-          .workspace = workspace,
-          .replay = Replay::seeded,
-          .reuse = {0b1},
-          .gradient = [](Gradient& g) {
+  return {
+      .doc = "x with each element set to 0 with probability p, the others divided by 1 - p (Philox 4x32-10).",
+      .inputs = {"x"},
+      .attributes = {{.name = "p", .type = AttrType::real, .fallback = 0.5, .doc = "How likely an element is dropped."}},
+      .dtypes = dtypes,
+      .infer = infer,
+      .compute = compute,
+      .workspace = workspace,
+      .replay = Replay::seeded,
+      .reuse = {0b1},
+      .gradient =
+          [](Gradient& g) {
             g.set(0, op<"dropout">({g.grad()}, {{"p", g.attrs().get<double>("p")}}, g.random()));
           },
-          .samples = {{.inputs = {{3, 5}}}, {.inputs = {{2, 3, 4}}, .attrs = {{"p", 0.25}}}, {.inputs = {{0, 3}}, .attrs = {{"p", 1.0}}}}};
+      .samples = {
+          {.inputs = {{3, 5}}}, {.inputs = {{2, 3, 4}}, .attrs = {{"p", 0.25}}}, {.inputs = {{0, 3}}, .attrs = {{"p", 1.0}}}}};
 }
 
 }  // namespace regrow::ops

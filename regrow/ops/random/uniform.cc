@@ -22,8 +22,10 @@ template <class Small>
 float small_below(double high) {
   Small near = kernels::narrow<Small>(high);
   if (static_cast<double>(static_cast<float>(near)) >= high) {
-    if ((near.bits & 0x7fff) == 0) near.bits = 0x8001;
-    else near.bits = static_cast<std::uint16_t>(near.bits + ((near.bits & 0x8000) != 0 ? 1 : -1));
+    if ((near.bits & 0x7fff) == 0)
+      near.bits = 0x8001;
+    else
+      near.bits = static_cast<std::uint16_t>(near.bits + ((near.bits & 0x8000) != 0 ? 1 : -1));
   }
   return static_cast<float>(near);
 }

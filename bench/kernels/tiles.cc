@@ -75,6 +75,16 @@ void add(benchmark::State& state, DType type, bool broadcast) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
+void add_bias(benchmark::State& state) {
+  set_kernel_threads(1);
+  const std::int64_t n = state.range(0);
+  Buffer a(DType::f32, {n, n}), b(DType::f32, {n}), out(DType::f32, {n, n});
+  const View in[] = {a.view(), b.view()};
+  const View to = out.view();
+  for (auto _ : state) run_tile(binary(Binary::add, DType::f32), in, to);
+  state.SetItemsProcessed(state.iterations() * n * n);
+}
+
 void add_outer(benchmark::State& state) {
   set_kernel_threads(1);
   const std::int64_t n = state.range(0);
@@ -116,6 +126,7 @@ BENCHMARK_CAPTURE(add, f32, DType::f32, false)->Arg(1)->Arg(16)->Arg(64)->Arg(10
 BENCHMARK_CAPTURE(add, f32_single, DType::f32, true)->Arg(1)->Arg(64)->Arg(1 << 16);
 BENCHMARK_CAPTURE(add, bf16, DType::bf16, false)->Arg(1)->Arg(64)->Arg(1 << 16);
 BENCHMARK_CAPTURE(add, i32, DType::i32, false)->Arg(1)->Arg(1 << 16);
+BENCHMARK(add_bias)->Arg(8)->Arg(64)->Arg(1000);
 BENCHMARK(add_outer)->Arg(4)->Arg(64)->Arg(1024);
 BENCHMARK(add_transposed)->Arg(4)->Arg(64)->Arg(1024);
 BENCHMARK_CAPTURE(function, exp, Unary::exp, DType::f32)->Arg(1 << 16);

@@ -94,7 +94,9 @@ TEST_P(Flatness, AnOptimizerLoopWithAMovingAverageOfTheParameters) {
     std::size_t& most = step < steps / 2 ? most_early : most_late;
     most = std::max(most, loop.kept());
     if (step == 100) live_early = loop.machine().usage(0).live_bytes;
-    if (step == steps / 2) EXPECT_GT(std::exchange(CountAllocations::count, 0), 0) << "the first steps fill the pools";
+    if (step == steps / 2) {
+      EXPECT_GT(std::exchange(CountAllocations::count, 0), 0) << "the first steps fill the pools";
+    }
   }
   EXPECT_EQ(CountAllocations::count, 0) << "in the steady state nothing is allocated";
   EXPECT_LE(most_late, most_early);

@@ -19,18 +19,42 @@ void make_calls(std::span<const PlanCall> calls, void* const* places, std::size_
   }
 }
 
-// One row operand: filled anew only where its row begins.
-void fill_row(const TilePlan& plan, const PlanOperand& operand, std::int64_t row, std::size_t n, void* tile,
-              const std::byte*& filled, std::size_t length) {
-  std::int64_t offset = 0;
-  for (int axis = 1; axis < plan.space.rank; ++axis) {
-    offset += row % plan.space.size[axis] * operand.strides[axis];
-    row /= plan.space.size[axis];
-  }
-  const std::byte* element = operand.data + offset * static_cast<std::int64_t>(operand.element);
+// Filled anew only where its row begins.
+void fill_row(const TilePlan& plan, const PlanOperand& operand, const TileAt& at, void* tile, const std::byte*& filled) {
+  const std::byte* element = operand.data + plan.row_offset(operand, at.row) * static_cast<std::int64_t>(operand.element);
   if (element == filled) return;
-  fill(tile, element, operand.element, std::max(n, length));
+  fill(tile, element, operand.element, static_cast<std::size_t>(plan.length));
   filled = element;
+}
+
+// The row of the panel that this tile is; gathered anew only where a panel begins. Rows are a line further apart than the tiles
+// would have them: otherwise they would compete for the same few places of the cache.
+std::byte* panel_row(const TilePlan& plan, const PlanOperand& operand, const TileAt& at, std::byte* tiles,
+                     const std::byte*& filled) {
+  Panel panel{operand.strides[1], operand.strides[0], at.panel_rows,
+              (static_cast<std::size_t>(plan.length) * operand.element + 127) / 64 * 64};
+  const std::int64_t offset = plan.row_offset(operand, at.row - at.row_in_panel) + at.column * panel.column_stride;
+  const std::byte* first = operand.data + offset * static_cast<std::int64_t>(operand.element);
+  if (first != filled) gather_panel(panel, first, operand.element, at.n, tiles);
+  filled = first;
+  return tiles + static_cast<std::size_t>(at.row_in_panel) * panel.pitch;
+}
+
+void read_input(const TilePlan& plan, std::size_t k, const TileAt& at, TileScratch& own) {
+  const PlanOperand& operand = plan.operands[k];
+  void*& place = own.places[operand.place];
+  switch (operand.access) {
+    case Access::flat: place = operand.data + at.first * static_cast<std::int64_t>(operand.element); break;
+    case Access::inner:
+      place = operand.data + (plan.row_offset(operand, at.row) + at.column) * static_cast<std::int64_t>(operand.element);
+      break;
+    case Access::tile: gather(plan.space, operand.strides, operand.data, operand.element, at.first, at.n, place); break;
+    case Access::row: fill_row(plan, operand, at, place, own.filled[k]); break;
+    case Access::panel:
+      place = panel_row(plan, operand, at, own.tile(operand.place - plan.operands.size()), own.filled[k]);
+      break;
+    case Access::once: break;
+  }
 }
 
 void prepare(const TilePlan& plan, TileScratch& own) {
@@ -52,27 +76,17 @@ void run_plan_tiles(const TilePlan& plan, std::int64_t begin, std::int64_t end) 
   TileScratch& own = tile_scratch();
   prepare(plan, own);
   for (std::int64_t tile = begin; tile < end; ++tile) {
-    const std::int64_t row = plan.row_tiles > 0 ? tile / plan.row_tiles : 0;
-    const std::int64_t first =
-        plan.row_tiles > 0 ? row * plan.space.size[0] + tile % plan.row_tiles * plan.length : tile * plan.length;
-    const std::int64_t limit = plan.row_tiles > 0 ? (row + 1) * plan.space.size[0] : plan.space.total;
-    const auto n = static_cast<std::size_t>(std::min(plan.length, limit - first));
-    for (std::size_t k = 0; k < plan.operands.size(); ++k) {
-      const PlanOperand& operand = plan.operands[k];
-      if (operand.access == Access::flat)
-        own.places[k] = operand.data + first * static_cast<std::int64_t>(operand.element);
-      else if (k >= plan.input_count || operand.access == Access::once)
-        continue;
-      else if (operand.access == Access::row)
-        fill_row(plan, operand, row, n, own.places[operand.place], own.filled[k], static_cast<std::size_t>(plan.length));
-      else
-        gather(plan.space, operand.strides, operand.data, operand.element, first, n, own.places[operand.place]);
-    }
-    make_calls(plan.calls, own.places.data(), n);
+    const TileAt at = plan.locate(tile);
+    if (at.n == 0) continue;
+    for (std::size_t k = 0; k < plan.input_count; ++k) read_input(plan, k, at, own);
+    for (std::size_t k = plan.input_count; k < plan.operands.size(); ++k)
+      if (plan.operands[k].access == Access::flat)
+        own.places[k] = plan.operands[k].data + at.first * static_cast<std::int64_t>(plan.operands[k].element);
+    make_calls(plan.calls, own.places.data(), at.n);
     for (std::size_t k = plan.input_count; k < plan.operands.size(); ++k) {
       const PlanOperand& operand = plan.operands[k];
       if (operand.access != Access::flat)
-        scatter(plan.space, operand.strides, operand.data, operand.element, first, n, own.places[operand.place]);
+        scatter(plan.space, operand.strides, operand.data, operand.element, at.first, at.n, own.places[operand.place]);
     }
   }
 }

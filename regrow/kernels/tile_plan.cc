@@ -91,7 +91,14 @@ void TilePlan::merge_axes(std::span<const View> in, std::span<const View> out) {
   for (PlanOperand& operand : operands) operand.strides[0] = 0;
 }
 
+// Whether elements of neighbouring rows share a line of memory, and those of a row do not.
+bool TilePlan::prefers_panel(const PlanOperand& operand) const {
+  return std::abs(operand.strides[0]) * static_cast<std::int64_t>(operand.element) >= 64 &&
+         std::abs(operand.strides[1]) * 8 <= std::abs(operand.strides[0]) && operand.strides[1] != 0;
+}
+
 void TilePlan::choose_tiles() {
+  panels = false;
   constexpr auto most = static_cast<std::int64_t>(tile_size);
   const std::int64_t inner = space.size[0];
   if (space.rank == 1) {
@@ -103,6 +110,10 @@ void TilePlan::choose_tiles() {
     length = std::min(inner, ((inner + row_tiles - 1) / row_tiles + 63) / 64 * 64);
     row_tiles = (inner + length - 1) / length;
     tiles = space.total / inner * row_tiles;
+    for (std::size_t k = 0; k < input_count; ++k) panels = panels || prefers_panel(operands[k]);
+    if (!panels) return;
+    const std::int64_t blocks = (space.size[1] + panel_rows - 1) / panel_rows;
+    tiles = space.total / inner / space.size[1] * blocks * row_tiles * panel_rows;
   } else {  // whole groups of the inner axes, so that what repeats along the outer ones is the same in every tile
     std::int64_t group = 1;
     for (int axis = 0; axis < space.rank && group * space.size[axis] <= most; ++axis) group *= space.size[axis];
@@ -130,14 +141,53 @@ Access TilePlan::input_access(const PlanOperand& operand) const {
   bool repeats = true;
   for (int outer = axis; outer < space.rank; ++outer) repeats = repeats && operand.strides[outer] == 0;
   if (repeats) return Access::once;
-  return row_tiles > 0 && operand.strides[0] == 0 ? Access::row : Access::tile;
+  if (row_tiles == 0) return Access::tile;
+  if (operand.strides[0] == 1) return Access::inner;
+  if (operand.strides[0] == 0) return Access::row;
+  return panels && prefers_panel(operand) ? Access::panel : Access::tile;
+}
+
+TileAt TilePlan::locate(std::int64_t tile) const {
+  TileAt at;
+  if (row_tiles == 0) {
+    at.first = tile * length;
+    at.n = static_cast<std::size_t>(std::min(length, space.total - at.first));
+    return at;
+  }
+  if (panels) {
+    at.row_in_panel = tile % panel_rows;
+    tile /= panel_rows;
+  }
+  at.column = tile % row_tiles * length;
+  at.row = tile / row_tiles;
+  if (panels) {
+    const std::int64_t rows = space.size[1], blocks = (rows + panel_rows - 1) / panel_rows;
+    const std::int64_t top = at.row % blocks * panel_rows;
+    at.panel_rows = std::min(panel_rows, rows - top);
+    if (at.row_in_panel >= at.panel_rows) return at;
+    at.row = at.row / blocks * rows + top + at.row_in_panel;
+  }
+  at.first = at.row * space.size[0] + at.column;
+  at.n = static_cast<std::size_t>(std::min(length, space.size[0] - at.column));
+  return at;
+}
+
+std::int64_t TilePlan::row_offset(const PlanOperand& operand, std::int64_t row) const {
+  std::int64_t offset = 0;
+  for (int axis = 1; axis < space.rank; ++axis) {
+    offset += row % space.size[axis] * operand.strides[axis];
+    row /= space.size[axis];
+  }
+  return offset;
 }
 
 void TilePlan::classify(std::span<const View> in, std::span<const View> out) {
   for (std::size_t k = 0; k < in.size(); ++k) {
     PlanOperand& operand = operands[k];
     operand.access = input_access(operand);
-    operand.place = operand.access == Access::flat ? static_cast<Place>(k) : new_tile(true);
+    const bool in_place = operand.access == Access::flat || operand.access == Access::inner;
+    operand.place = in_place ? static_cast<Place>(k) : new_tile(true);
+    if (operand.access == Access::panel) scratch_tiles += panel_rows;  // with this one, room for rows that are a little apart
     values_.push_back({operand.place, in[k].dtype(), operand.access == Access::once, 0});
   }
   for (std::size_t o = 0; o < out.size(); ++o) {

@@ -67,6 +67,20 @@ void scatter_units(const TileSpace& space, const std::int64_t* strides, std::byt
 }
 
 template <class Unit>
+void gather_panel_units(const Panel& panel, const std::byte* data, std::size_t n, std::byte* to) {
+  constexpr std::size_t block = 8;  // columns whose lines stay in the first cache even if all fall into one set
+  const auto* from = reinterpret_cast<const Unit*>(data);
+  for (std::size_t first = 0; first < n; first += block) {
+    const std::size_t end = std::min(n, first + block);
+    for (std::int64_t r = 0; r < panel.rows; ++r) {
+      auto* row = reinterpret_cast<Unit*>(to + static_cast<std::size_t>(r) * panel.pitch);
+      const Unit* source = from + r * panel.row_stride;
+      for (std::size_t c = first; c < end; ++c) row[c] = source[static_cast<std::int64_t>(c) * panel.column_stride];
+    }
+  }
+}
+
+template <class Unit>
 void fill_units(void* to, const void* value, std::size_t n) {
   Unit unit;
   std::memcpy(&unit, value, sizeof unit);
@@ -92,6 +106,15 @@ void scatter(const TileSpace& space, const std::int64_t* strides, std::byte* dat
     case 2: return scatter_units<std::uint16_t>(space, strides, data, first, n, from);
     case 4: return scatter_units<std::uint32_t>(space, strides, data, first, n, from);
     default: return scatter_units<std::uint64_t>(space, strides, data, first, n, from);
+  }
+}
+
+void gather_panel(const Panel& panel, const std::byte* data, std::size_t element, std::size_t n, std::byte* to) noexcept {
+  switch (element) {
+    case 1: return gather_panel_units<std::uint8_t>(panel, data, n, to);
+    case 2: return gather_panel_units<std::uint16_t>(panel, data, n, to);
+    case 4: return gather_panel_units<std::uint32_t>(panel, data, n, to);
+    default: return gather_panel_units<std::uint64_t>(panel, data, n, to);
   }
 }
 

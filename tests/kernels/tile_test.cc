@@ -241,6 +241,23 @@ TEST(Tiles, ChannelsLastIsWalkedInItsOwnOrder) {
                       {channels_last_strides(shape)});
 }
 
+TEST(Tiles, LongColumnsAreReadSeveralAtATime) {
+  std::mt19937 random(8);
+  for (const Shape& shape : {Shape{40, 300}, Shape{3, 33, 1030}, Shape{5, 2500}, Shape{16, 256}, Shape{1, 300}}) {
+    for (DType type : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
+      Strides turned = contiguous_strides(shape), flipped = turned;  // the last two axes exchanged, and the same read backwards
+      const std::size_t last = shape.size() - 1;
+      turned[last] = shape[last - 1], turned[last - 1] = 1;
+      flipped[last] = -shape[last - 1], flipped[last - 1] = -1;
+      std::vector<StridedTensor> in;
+      in.emplace_back(type, shape, turned);
+      in.emplace_back(type, shape, flipped);
+      for (StridedTensor& tensor : in) tensor.randomize(random);
+      expect_as_reference(one_step(binary(Binary::add, type), 2, type), in, {type}, shape, {contiguous_strides(shape)});
+    }
+  }
+}
+
 TEST(Tiles, ResultsDoNotDependOnTheNumberOfThreads) {
   std::mt19937 random(6);
   const Shape shape{700, 601};
@@ -249,6 +266,8 @@ TEST(Tiles, ResultsDoNotDependOnTheNumberOfThreads) {
     in.emplace_back(DType::f32, in_shape);
     in.back().randomize(random);
   }
+  StridedTensor turned(DType::f32, shape, {1, 700});
+  turned.randomize(random);
   const std::vector<View> views{in[0].view(), in[1].view(), in[2].view(), in[3].view()};
   const int before = kernel_threads();
   std::vector<std::vector<std::byte>> results;
@@ -257,7 +276,7 @@ TEST(Tiles, ResultsDoNotDependOnTheNumberOfThreads) {
     StridedTensor fused(DType::f32, shape), single(DType::f32, shape);
     const View out = fused.view();
     run_tiles(chain(DType::f32), views, {&out, 1});
-    run_tile(binary(Binary::add, DType::f32), std::vector{in[0].view(), in[0].view()}, single.view());
+    run_tile(binary(Binary::add, DType::f32), std::vector{in[0].view(), turned.view()}, single.view());
     std::vector<std::byte> bytes = bytes_of(fused), more = bytes_of(single);
     bytes.insert(bytes.end(), more.begin(), more.end());
     results.push_back(std::move(bytes));

@@ -61,7 +61,7 @@ class CommandBuffer {
   };
   // Requires that a released command is waiting.
   Cursor head() noexcept;
-  // The head has been executed: it may be used again.
+  // The head has been executed: its command may be used again.
   void pop() noexcept;
 
  private:

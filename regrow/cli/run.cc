@@ -35,6 +35,11 @@ int run(int argc, const char* const* argv) {
       if (parsed->parsed()) return command();
     }
     return exit_usage;
+  } catch (const CLI::RequiredError& error) {
+    // The parser notices the missing command before the unknown one.
+    const bool unknown = argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty();
+    return complain(unknown ? "no command is named '" + std::string(argv[1]) + "'; `regrow --help` lists them" : error.what(),
+                    exit_usage);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return complain(error.what(), exit_usage);

@@ -43,8 +43,8 @@ TrainAndTest read_mnist(const std::filesystem::path& folder) {
   std::error_code ignored;
   require(std::filesystem::is_directory(folder, ignored), "{}: no such folder", folder.string());
   auto read = [&](const std::string& part) {
-    return read_labelled_images(plain_or_gzipped(folder, part + "-images-idx3-ubyte"),
-                                plain_or_gzipped(folder, part + "-labels-idx1-ubyte"));
+    const std::filesystem::path images = plain_or_gzipped(folder, part + "-images-idx3-ubyte");
+    return read_labelled_images(images, plain_or_gzipped(folder, part + "-labels-idx1-ubyte"));
   };
   return {read("train"), read("t10k")};
 }

@@ -44,7 +44,7 @@ class Pass {
   bool wanted(const Edge& edge) const noexcept;
   void step(Node& node);
   [[noreturn]] void fail_released(const Node& node) const;
-  void finish_leaf(Node& leaf);
+  void finish_leaves();
   Value ones_like(const Desc& desc);
 
   const PassOptions& options_;
@@ -159,7 +159,7 @@ void Pass::run() {
       node.grads.clear();
   }
   current_.reset();
-  for (const Shared<Recorded>& leaf : leaves_) finish_leaf(static_cast<Node&>(*leaf));
+  finish_leaves();
 }
 
 bool Pass::wanted(const Edge& edge) const noexcept {
@@ -188,10 +188,17 @@ void Pass::fail_released(const Node& node) const {
           node.op.name(), node.site.file, node.site.line);
 }
 
-void Pass::finish_leaf(Node& leaf) {
-  Value grad = std::move(leaf.grads[0]);
+// All sums are issued before any leaf changes: if one fails, none has.
+void Pass::finish_leaves() {
   static const Op add = op("add");
-  leaf.gradient = leaf.gradient ? apply_one(add, {&leaf.gradient, &grad}, site_) : std::move(grad);
+  for (const Shared<Recorded>& entry : leaves_) {
+    Node& leaf = static_cast<Node&>(*entry);
+    if (leaf.gradient) leaf.grads[0] = apply_one(add, {&leaf.gradient, &leaf.grads[0]}, site_);
+  }
+  for (const Shared<Recorded>& entry : leaves_) {
+    Node& leaf = static_cast<Node&>(*entry);
+    leaf.gradient = std::move(leaf.grads[0]);
+  }
 }
 
 std::vector<Value> Pass::take_captured(std::span<const Value> targets) {
@@ -208,6 +215,12 @@ std::vector<Value> Pass::take_captured(std::span<const Value> targets) {
   return found;
 }
 
+// A channel that is closed, or was left behind by fork, says so before a lock is taken that nobody may ever release.
+void require_usable(std::span<const Value> outputs, Site site) {
+  for (const Value& output : outputs)
+    if (output) static_cast<void>(default_channel().get_dtype(output.handle(), site));
+}
+
 void seed_all(Pass& pass, std::span<const Value> outputs, std::span<const Value> seeds, Site site) {
   if (!seeds.empty() && seeds.size() != outputs.size())
     fail_at(site, "backward: {} gradients were given for {} outputs", seeds.size(), outputs.size());
@@ -217,6 +230,7 @@ void seed_all(Pass& pass, std::span<const Value> outputs, std::span<const Value>
 }  // namespace
 
 void backward(std::span<const Value> outputs, std::span<const Value> seeds, const PassOptions& options, Site site) {
+  require_usable(outputs, site);
   Pass pass(options, site);
   seed_all(pass, outputs, seeds, site);
   pass.run();
@@ -226,6 +240,7 @@ std::vector<Value> gradients(std::span<const Value> outputs, std::span<const Val
                              const PassOptions& options, Site site) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].needs_grad()) fail_at(site, "grad: input {} does not require a gradient", i);
+  require_usable(outputs, site);
   Pass pass(options, site);
   seed_all(pass, outputs, seeds, site);
   pass.restrict_to(inputs);

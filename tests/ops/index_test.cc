@@ -180,7 +180,10 @@ TEST(ShapesFromValues, AreChecked) {
   EXPECT_THAT(error_of([&] { call(op("reshape_to_value"), {x, indices({9}, std::vector<double>(9, 1))}); }), HasSubstr("at most 8 axes"));
   const HostArray repeated = call(op("broadcast_to_value"), {counting({2, 1}), array<std::uint16_t>({2}, {2, 3})});
   EXPECT_THAT(numbers(repeated), ElementsAre(0, 0, 0, 1, 1, 1));
-  EXPECT_EQ(error_of([&] { call(op("broadcast_to_value"), {x, indices({1}, {4})}); }), "broadcast_to_value: (3, 4) does not broadcast to (4,)");
+  EXPECT_EQ(error_of([&] {
+              call(op("broadcast_to_value"), {x, indices({1}, {4})});
+            }),
+            "broadcast_to_value: (3, 4) does not broadcast to (4,)");
 }
 
 TEST(Concat, JoinsAlongTheAxis) {
@@ -188,7 +191,10 @@ TEST(Concat, JoinsAlongTheAxis) {
   EXPECT_THAT(numbers(call(along("concat", 1), {a, b})), ElementsAre(0, 1, 8, 2, 3, 9));
   EXPECT_THAT(numbers(call(along("concat", -2), {a, counting({0, 2}), a})), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
   EXPECT_THAT(error_of([&] { call(along("concat", 0), {a, b}); }), HasSubstr("concat: shapes (2, 2) and (2, 1) differ beside axis 0"));
-  EXPECT_THAT(error_of([&] { call(along("concat", 0), {a, array<double>({1, 2}, {0, 0})}); }), HasSubstr("the element types differ: f32 and f64"));
+  EXPECT_THAT(error_of([&] {
+                call(along("concat", 0), {a, array<double>({1, 2}, {0, 0})});
+              }),
+              HasSubstr("the element types differ: f32 and f64"));
   EXPECT_THAT(error_of([&] { call(along("concat", 0), {counting({}), counting({})}); }), HasSubstr("axis 0 is out of range for 0 axes"));
   EXPECT_THAT(error_of([&] { call_all(along("concat", 0), {}); }), HasSubstr("nothing to join"));
 }

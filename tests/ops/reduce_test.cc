@@ -171,9 +171,9 @@ TEST(Mean, OfIntegersIsF32) {
 }
 
 TEST(Mean, OfNothingIsNaN) {
-  for (const HostArray& mean : {call(reduction("mean", 0), {filled<float>({0, 5}, 0)}), call(reduction("mean", 0), {filled<Half>({0, 5}, 0)}),
-                                call(reduction("mean", 0), {filled<double>({0, 5}, 0)}),
-                                call(reduction("mean", 0), {filled<std::int32_t>({0, 5}, 0)})}) {
+  for (const HostArray& mean :
+       {call(reduction("mean", 0), {filled<float>({0, 5}, 0)}), call(reduction("mean", 0), {filled<Half>({0, 5}, 0)}),
+        call(reduction("mean", 0), {filled<double>({0, 5}, 0)}), call(reduction("mean", 0), {filled<std::int32_t>({0, 5}, 0)})}) {
     EXPECT_EQ(mean.shape(), (Shape{5}));
     EXPECT_THAT(numbers(mean), Each(::testing::IsNan()));
   }

@@ -129,7 +129,8 @@ TEST(Fusion, MixesTypesRoundingEachStepToItsOwn) {
 TEST(Fusion, APoisonedInputPoisonsOnlyWhatReadsIt) {
   Channel channel(Options{});
   const Handle x = put_large(channel, 0);
-  const Handle bad = apply_one(channel, op("take", {{"axis", 0}}), {x, channel.put(HostArray::from(std::vector<std::int64_t>(64, 99), {64}))});
+  const Handle bad =
+      apply_one(channel, op("take", {{"axis", 0}}), {x, channel.put(HostArray::from(std::vector<std::int64_t>(64, 99), {64}))});
   EXPECT_THROW(channel.wait(bad), AsyncError);
   Handle good_before, worse, good_after;
   executed(channel, [&] {

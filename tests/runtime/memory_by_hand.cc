@@ -17,7 +17,8 @@ Options by_hand() { return {.enable_drop = 1, .enable_swap = 1}; }
 TEST(DropAndSwap, TheValueComesBackBitForBit) {
   Channel channel(by_hand());
   const Handle x = put_large(channel, 0);
-  const Handle y = apply_one(channel, op("tanh"), {apply_one(channel, op("multiply"), {x, channel.put(HostArray::scalar(0.01, DType::f32))})});
+  const Handle y =
+      apply_one(channel, op("tanh"), {apply_one(channel, op("multiply"), {x, channel.put(HostArray::scalar(0.01, DType::f32))})});
   const std::vector<float> before = channel.get_value(y).to_vector<float>();
   channel.swap_out(y);
   EXPECT_GT(channel.memory().swapped_bytes, 0u);

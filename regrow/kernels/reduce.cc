@@ -8,6 +8,7 @@
 
 #include "regrow/kernels/parallel.h"
 #include "regrow/kernels/reduction.h"
+#include "regrow/kernels/rounding.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
 
@@ -59,7 +60,7 @@ Out rounded(Acc value, double divisor) {
   if constexpr (std::is_floating_point_v<Acc>) {
     const Acc quotient = value / static_cast<Acc>(divisor);
     if constexpr (std::is_same_v<Out, Half> || std::is_same_v<Out, BFloat16>) {
-      return Out(std::isnan(quotient) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(quotient));
+      return std::isnan(quotient) ? Out(std::numeric_limits<float>::quiet_NaN()) : narrow<Out>(quotient);
     } else {
       return std::isnan(quotient) ? std::numeric_limits<Out>::quiet_NaN() : static_cast<Out>(quotient);
     }

@@ -27,16 +27,6 @@ constexpr To saturate(From value) noexcept {
   return value == value ? result : To{0};
 }
 
-// The float nearest to `value` toward zero, its last bit set if that was inexact ("round to odd"): rounding it again, to a type
-// with at least two bits less, is as good as rounding once. (Boldo and Melquiond, 2008.)
-inline float round_to_odd(double value) noexcept {
-  const auto rounded = static_cast<float>(value);
-  if (static_cast<double>(rounded) == value || value != value) return rounded;
-  auto bits = std::bit_cast<std::uint32_t>(rounded);
-  if ((bits & 1) == 0) bits += std::fabs(static_cast<double>(rounded)) > std::fabs(value) ? 0xffffffffu : 1u;
-  return std::bit_cast<float>(bits);
-}
-
 // An integer as a double whose rounding, if there was any, is to odd.
 template <class T>
 double odd_double(T value) noexcept {

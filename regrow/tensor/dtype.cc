@@ -44,7 +44,7 @@ T in_range(const Scalar& value) {
     // The bounds as doubles: max() may round up to one past the end, so compare with < there.
     constexpr double low = static_cast<double>(std::numeric_limits<T>::min());
     const double high = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    require(value.floating > low - 1 && value.floating < high, "{} does not fit in {}", value.floating, name_of(dtype_of<T>()));
+    require(std::trunc(value.floating) >= low && value.floating < high, "{} does not fit in {}", value.floating, name_of(dtype_of<T>()));
     return static_cast<T>(value.floating);
   }
   const bool fits = is_unsigned ? std::in_range<T>(value.unsigned_integer) : std::in_range<T>(value.integer);
@@ -112,9 +112,12 @@ void write_scalar(const Scalar& value, DType dtype, void* element) {
     case DType::u16: return put(element, in_range<std::uint16_t>(value));
     case DType::u32: return put(element, in_range<std::uint32_t>(value));
     case DType::u64: return put(element, in_range<std::uint64_t>(value));
-    case DType::f16: return put(element, Half(static_cast<float>(value.as_double())));
-    case DType::bf16: return put(element, BFloat16(static_cast<float>(value.as_double())));
-    case DType::f32: return put(element, static_cast<float>(value.as_double()));
+    case DType::f16: return put(element, Half(round_to_odd(value.as_double())));
+    case DType::bf16: return put(element, BFloat16(round_to_odd(value.as_double())));
+    case DType::f32:
+      if (value.kind == Scalar::Kind::integer) return put(element, static_cast<float>(value.integer));
+      if (value.kind == Scalar::Kind::unsigned_integer) return put(element, static_cast<float>(value.unsigned_integer));
+      return put(element, static_cast<float>(value.as_double()));
     case DType::f64: return put(element, value.as_double());
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace regrow {
@@ -28,5 +29,15 @@ struct BFloat16 {
   explicit operator float() const noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
   friend bool operator==(BFloat16, BFloat16) = default;
 };
+
+// The float nearest to `value` toward zero, its last bit set if that was inexact ("round to odd"): rounding it again, to a type
+// with at least two bits less, is as good as rounding once. (Boldo and Melquiond, 2008.)
+inline float round_to_odd(double value) noexcept {
+  const auto rounded = static_cast<float>(value);
+  if (static_cast<double>(rounded) == value || value != value) return rounded;
+  auto bits = std::bit_cast<std::uint32_t>(rounded);
+  if ((bits & 1) == 0) bits += std::fabs(static_cast<double>(rounded)) > std::fabs(value) ? 0xffffffffu : 1u;
+  return std::bit_cast<float>(bits);
+}
 
 }  // namespace regrow

@@ -132,8 +132,8 @@ TEST(Reductions, GiveTheSameBitsOnAnyNumberOfThreads) {
         const HostArray expected = call(reduction(name, axis), {x}), all = call(reduction(name), {x});
         for (int threads = 2; threads <= 4; ++threads) {
           kernels::set_kernel_threads(threads);
-          EXPECT_TRUE(same_bits(expected, call(reduction(name, axis), {x}))) << name << to_string(shape) << " " << threads << " threads";
-          EXPECT_TRUE(same_bits(all, call(reduction(name), {x}))) << name << to_string(shape) << " " << threads << " threads";
+          EXPECT_TRUE(same_bits(expected, call(reduction(name, axis), {x}))) << name << to_string(shape) << " " << threads;
+          EXPECT_TRUE(same_bits(all, call(reduction(name), {x}))) << name << to_string(shape) << " " << threads;
         }
       }
   }

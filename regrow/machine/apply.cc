@@ -31,17 +31,21 @@ void Machine::State::apply(const ApplySpec& spec) {
   targets.empty() ? inputs_ready() : bring_inputs();
 }
 
+Need Machine::State::need_of_operation() const noexcept {
+  Need need = need_of(op.workspace_bytes);
+  for (const OutputSpec& output : op.outputs) {
+    if (output.view_of < 0) need = need + need_of(output.bytes);
+  }
+  return need;
+}
+
 void Machine::State::bring_inputs() {
   for (StorageId id : op.inputs) {
     if (graph[id].error != 0) return poison_unmade(graph[id].error);
   }
   const auto is_view = [](const OutputSpec& output) { return output.view_of >= 0; };
   if (!op.spec.measure && !op.outputs.empty() && std::all_of(op.outputs.begin(), op.outputs.end(), is_view)) return inputs_ready();
-  Need& need = own_need[op.spec.device];
-  need = need_of(op.workspace_bytes);
-  for (const OutputSpec& output : op.outputs) {
-    if (!is_view(output) && !op.spec.measure) need = need + need_of(output.bytes);
-  }
+  own_need[op.spec.device] = need_of_operation();
   plan.build(graph, targets);
   const bool possible = choose_plan();
   remember_plan();
@@ -96,6 +100,7 @@ void Machine::State::make_outputs() {
   if (runs && keeps_recipe()) record();
   for (StorageId id : unnamed) died_if_unnamed(id);
   if (op.spec.state) doom_readers_of_replaced();
+  if (ledger.bounded()) own_need[op.spec.device] = need_of_operation();
   settle(runs ? &State::launch : &State::finish_views);
 }
 
@@ -269,10 +274,6 @@ void Machine::State::poison_made(ErrorId error) {
 }
 
 void Machine::State::apply_refused() {
-  Need need = need_of(op.workspace_bytes);
-  for (const OutputSpec& output : op.outputs) {
-    if (output.view_of < 0) need = need + need_of(output.bytes);
-  }
   std::size_t operands_bytes = 0;
   for (auto id = op.inputs.begin(); id != op.inputs.end(); ++id) {
     const Storage& storage = graph[*id];
@@ -280,7 +281,7 @@ void Machine::State::apply_refused() {
     if (first && !storage.foreign && storage.device == short_device) operands_bytes += need_of(storage.bytes).occupied;
   }
   on_refused = &State::apply_answered;
-  refuse(short_device == op.spec.device ? need : Need{}, operands_bytes);
+  refuse(short_device == op.spec.device ? need_of_operation() : Need{}, operands_bytes);
 }
 
 void Machine::State::apply_answered(ErrorId error) {

@@ -13,6 +13,7 @@ void Machine::State::settle(Stage then) {
     return;
   }
   after_cuts = then;
+  if (then == nullptr) own_need[op.spec.device] = {};  // the command has what it needs
   if (!deferred.empty() && relief_seen != ledger.relief()) retry_deferred();
   relief_seen = ledger.relief();
   next_cut();

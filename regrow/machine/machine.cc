@@ -2,6 +2,7 @@
 // The public face: commands are handed to the state, actions handed out one by one.
 #include "regrow/machine/machine.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "regrow/machine/state.h"
@@ -45,12 +46,8 @@ void Machine::State::begin() {
   refusal = 0;
   subject = none;
   op.active = false;
-  if (!ledger.bounded()) return;
-  for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
-    charged_before[device] = ledger.charged(device);
-    own_need[device] = {};
-    plan_peak[device] = plan_after[device] = 0;
-  }
+  planned = false;
+  if (ledger.bounded()) std::fill(own_need.begin(), own_need.end(), Need{});
 }
 
 void Machine::State::push_pages(std::uint8_t device) {

@@ -8,7 +8,9 @@
 namespace regrow::machine {
 
 void Machine::State::remember_plan() {
+  planned = true;
   for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
+    charged_before[device] = ledger.charged(device);
     plan_peak[device] = plan.peak(device).charged;
     plan_after[device] = plan.after(device).charged;
   }
@@ -18,9 +20,8 @@ void Machine::State::refuse(Need own, std::size_t operands_bytes) {
   const std::uint8_t device = short_device;
   const std::size_t floor = pinned_bytes(device) + operands_bytes + own.occupied;
   const std::size_t required = (floor + granule - 1) / granule * granule;
-  const std::size_t before = ledger.bounded() ? charged_before[device] : 0;
-  const std::size_t most = std::max({before + plan_peak[device], before + plan_after[device] + own.charged,
-                                     ledger.charged(device) + own.charged});
+  std::size_t most = ledger.charged(device) + own.charged;
+  if (planned) most = std::max(most, charged_before[device] + std::max(plan_peak[device], plan_after[device] + own.charged));
   push_refusal(required, std::max(required, most + deferred_bytes(device)));
 }
 

@@ -77,6 +77,7 @@ struct Machine::State {
 
   // Operations (apply.cc).
   void apply(const ApplySpec& spec);
+  Need need_of_operation() const noexcept;  // outputs and workspace
   void bring_inputs();
   void inputs_brought();
   void inputs_ready();
@@ -163,8 +164,9 @@ struct Machine::State {
   std::vector<Place> passing;                // places that it gives back at once
   std::uint8_t short_device = 0;             // where a plan did not fit
   std::vector<Need> own_need;                // by device: what the command needs on top of its plan
-  std::vector<std::size_t> charged_before;   // by device: when the command began
-  std::vector<std::size_t> plan_peak, plan_after;  // by device: charged by the plan of this command
+  bool planned = false;                      // the command has a plan of its own, and by device:
+  std::vector<std::size_t> charged_before;   // charged when it began
+  std::vector<std::size_t> plan_peak, plan_after;  // charged by the plan
   std::vector<PlanInfo> last_plan;
   std::vector<std::size_t> sizes;
   // Cuts.

@@ -20,6 +20,7 @@ struct Settings {
   std::size_t largest = 3 * granule;
   int check_every = 1;
   int budgets_per_mille = 0;
+  std::size_t memory = 0;            // of the system
   bool recomputations_fail = false;  // one in eight
 };
 
@@ -27,7 +28,7 @@ class RandomProgram {
  public:
   explicit RandomProgram(const Settings& settings)
       : settings_(settings), random_(settings.seed),
-        shell_({.devices = settings.devices, .least_ghosts = settings.least_ghosts}) {
+        shell_({.devices = settings.devices, .memory_bytes = settings.memory, .least_ghosts = settings.least_ghosts}) {
     shell_.keep_record = false;
     if (settings.recomputations_fail) {
       shell_.regrow_error = [this] { return draw(8) == 0 ? next_error() : 0; };
@@ -406,6 +407,15 @@ TEST(MachineRandom, BudgetsAreKeptAndRefusalsSayWhatSuffices) {
   std::uint64_t refusals = 0;
   for (std::uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
     refusals += run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .budgets_per_mille = 50}).refusals;
+  }
+  EXPECT_GT(refusals, 1000u);
+}
+
+TEST(MachineRandom, TheMemoryOfTheSystemIsALimitToo) {
+  std::uint64_t refusals = 0;
+  for (std::uint64_t seed = 1; seed <= 1000 && !HasFailure(); ++seed) {
+    refusals += run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2),
+                             .budgets_per_mille = static_cast<int>(seed % 3) * 5, .memory = 24 * granule}).refusals;
   }
   EXPECT_GT(refusals, 1000u);
 }

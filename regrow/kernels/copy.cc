@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 #include "regrow/kernels/parallel.h"
 #include "regrow/tensor/visit.h"
@@ -83,9 +84,9 @@ CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to) {
     if (shape[i] != 1) order.push_back(static_cast<std::int64_t>(i));
   const auto key = [&](std::int64_t axis) {
     const auto i = static_cast<std::size_t>(axis);
-    return std::pair(std::abs(to[i]), std::abs(from[i]));
+    return std::tuple(std::abs(to[i]), std::abs(from[i]), -axis);  // ties in axis order
   };
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return key(a) > key(b); });
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return key(a) > key(b); });  // stable_sort would allocate
   CopyPlan plan;
   for (std::int64_t axis : order) {
     const auto i = static_cast<std::size_t>(axis);

@@ -77,6 +77,8 @@ Cache& thread_cache() {
   return cache;
 }
 
+thread_local bool inside_onednn = false;
+
 const char* text_of(dnnl_status_t status) {
   switch (status) {
     case dnnl_out_of_memory:
@@ -239,8 +241,13 @@ void Primitive::run(std::span<const Argument> arguments, void* scratch) {
     check(dnnl_memory_set_data_handle_v2(memories_[i], data, stream), "passing an argument");
     passed[i] = {ids_[i], memories_[i]};
   }
-  check(dnnl_primitive_execute(primitive_, stream, static_cast<int>(count_), passed), "running a primitive");
+  inside_onednn = true;
+  const dnnl_status_t status = dnnl_primitive_execute(primitive_, stream, static_cast<int>(count_), passed);
+  inside_onednn = false;
+  check(status, "running a primitive");
 }
+
+bool running() noexcept { return inside_onednn; }
 
 Prepared& prepared(const Key& key, std::unique_ptr<Prepared> (*make)(const Key& key)) { return thread_cache().find(key, make); }
 std::size_t prepared_count() noexcept { return thread_cache().size(); }

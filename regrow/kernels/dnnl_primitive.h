@@ -84,6 +84,9 @@ class SingleThread {
   int before_;
 };
 
+// Whether this thread is inside a call of oneDNN: what it takes from the heap there is oneDNN's own table of arguments.
+bool running() noexcept;
+
 void check(dnnl_status_t status, const char* what);  // throws Error "oneDNN: … failed: out of memory"
 dnnl_data_type_t type_of(DType dtype);               // f32, bf16; others throw Error
 dnnl_memory_desc_t strided(DType dtype, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);

@@ -19,6 +19,7 @@ namespace {
 // waking.
 constexpr std::int64_t tiny = 2048;
 constexpr double least_per_part = 1 << 21;
+constexpr int any_parts = 1 << 20;
 // A transposed left side is copied, so that threads can share its rows, where each element is worth this many multiply-adds.
 constexpr std::int64_t worth_copying = 256;
 
@@ -37,8 +38,9 @@ struct Problem {
   Operand a, b;
   Strides c_batch;       // of the result, which is dense
   bool rounded = false;  // the result is computed in another type than it is stored in
+  int parts = 1;
   bool onednn = false;
-  bool whole = false;    // cannot be split among threads
+  std::size_t scratch = 0;  // of oneDNN, for each part
   std::int64_t macs() const { return element_count(batch) * m * n * k; }
 };
 
@@ -54,8 +56,9 @@ Desc as_matrix(const Desc& desc, Side side) {
   return matrix;
 }
 
+// Dense matrices only.
 bool onednn_reads(const Operand& x, std::int64_t rows, std::int64_t columns) {
-  return (x.col == 1 && x.row >= columns) || (x.row == 1 && x.col >= rows);
+  return (x.col == 1 && x.row == columns) || (x.row == 1 && x.col == rows);
 }
 
 // The strides of the last two axes; an axis of length 1 gets the stride that suits.
@@ -122,17 +125,51 @@ dnnl::MatmulProblem matrix_of(const Problem& p, std::int64_t m, std::int64_t n) 
           .c_row = p.n};
 }
 
-int parts_of(const Problem& p) { return p.whole ? 1 : parts_for(static_cast<double>(p.macs()), least_per_part); }
+// The work of one thread: some of the products, or a range of rows or columns of each.
+struct Part {
+  std::int64_t first = 0, products = 0;
+  std::int64_t row = 0, rows = 0;
+  std::int64_t column = 0, columns = 0;
+  bool empty() const { return products == 0 || rows == 0 || columns == 0; }
+};
 
-// oneDNN takes dense matrices only, so of one product threads can share rows alone, and only if the left side's rows are dense.
-void share_rows(Problem& p) {
-  const std::int64_t products = element_count(p.batch), parts = parts_of(p);
-  if (parts == 1 || p.a.col == 1 || products >= 2 * parts || products == parts) return;
-  p.whole = p.n < worth_copying;
-  if (!p.whole) p.a.copied = true, place(p.a, p.batch, p.m, p.k);
+Part part_of(const Problem& p, int index) {
+  const int parts = p.parts;
+  const std::int64_t products = element_count(p.batch);
+  Part part{0, products, 0, p.m, 0, p.n};
+  auto range = [&](std::int64_t count, std::int64_t step, std::int64_t& first, std::int64_t& length) {
+    first = cut(count, parts, index, step);
+    length = cut(count, parts, index + 1, step) - first;
+  };
+  if (products >= 2 * parts || products == parts) range(products, 1, part.first, part.products);
+  else if (p.onednn || p.m >= p.n) range(p.m, 16, part.row, part.rows);  // oneDNN writes dense results only
+  else range(p.n, 32, part.column, part.columns);
+  return part;
 }
 
-Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out) {
+// Of one product threads can share rows alone, and only if the left side's rows are dense.
+void share_rows(Problem& p) {
+  const std::int64_t products = element_count(p.batch);
+  if (p.parts == 1 || p.a.col == 1 || products >= 2 * p.parts || products == p.parts) return;
+  if (p.n < worth_copying) p.parts = 1;
+  else p.a.copied = true, place(p.a, p.batch, p.m, p.k);
+}
+
+// Whether oneDNN does all parts, with how much scratch.
+bool plan_onednn(Problem& p) {
+  p.onednn = true;  // parts are cut for it
+  for (int i = 0; i < p.parts && p.onednn; ++i) {
+    const Part part = part_of(p, i);
+    if (part.empty()) continue;
+    const dnnl::MatmulPlan plan = dnnl::plan_matmul(matrix_of(p, part.rows, part.columns));
+    p.onednn = plan.available;
+    p.scratch = std::max(p.scratch, plan.scratch);
+  }
+  if (!p.onednn) p.scratch = 0;
+  return p.onednn;
+}
+
+Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out, int most_parts) {
   Problem p;
   p.dtype = dtype;
   p.rounded = p.dtype != out.dtype;
@@ -155,64 +192,34 @@ Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out) {
     place(*x, p.batch, rows, columns);
     if (!x->copied && may_use_onednn && !onednn_reads(*x, rows, columns)) x->copied = true, place(*x, p.batch, rows, columns);
   }
+  p.parts = std::min(parts_for(static_cast<double>(p.macs()), least_per_part), most_parts);
   if (may_use_onednn) share_rows(p);
   merge_batch(p);
-  p.onednn = may_use_onednn && p.macs() > 0 && dnnl::plan_matmul(matrix_of(p, p.m, p.n)).available;
+  if (may_use_onednn && p.macs() > 0) plan_onednn(p);
   return p;
 }
 
 // bf16 where oneDNN does not take it (an inner size of 0, strides) is f32's work: the engine has no product of its own for it.
-Problem problem_of(const Desc& a, const Desc& b, const Desc& out) {
-  Problem p = problem_in(computed_in(out.dtype), a, b, out);
-  return p.dtype == DType::bf16 && !p.onednn ? problem_in(DType::f32, a, b, out) : p;
+Problem problem_of(const Desc& a, const Desc& b, const Desc& out, int most_parts) {
+  Problem p = problem_in(computed_in(out.dtype), a, b, out, most_parts);
+  return p.dtype == DType::bf16 && !p.onednn ? problem_in(DType::f32, a, b, out, most_parts) : p;
 }
 
-// The work of one thread: some of the products, or a range of rows or columns of each.
-struct Part {
-  std::int64_t first = 0, products = 0;
-  std::int64_t row = 0, rows = 0;
-  std::int64_t column = 0, columns = 0;
-};
-
-Part part_of(const Problem& p, int parts, int index) {
-  const std::int64_t products = element_count(p.batch);
-  Part part{0, products, 0, p.m, 0, p.n};
-  auto range = [&](std::int64_t count, std::int64_t step, std::int64_t& first, std::int64_t& length) {
-    first = cut(count, parts, index, step);
-    length = cut(count, parts, index + 1, step) - first;
-  };
-  if (products >= 2 * parts || products == parts) range(products, 1, part.first, part.products);
-  else if (p.onednn || p.m >= p.n || p.m >= 128 * parts) range(p.m, 16, part.row, part.rows);
-  else range(p.n, 32, part.column, part.columns);
-  return part;
-}
-
-std::size_t scratch_of(const Problem& p, const Part& part) {
-  if (!p.onednn || part.products == 0 || part.rows == 0 || part.columns == 0) return 0;
-  return dnnl::plan_matmul(matrix_of(p, part.rows, part.columns)).scratch;
-}
-
-// Room for all parts, one behind the other.
-std::byte* take_scratch(const Problem& p, int parts, Workspace& workspace, int wanted) {
+std::byte* take_scratch(const Problem& p, Workspace& workspace, int wanted) {
   std::byte* found = nullptr;
-  for (int i = 0; i < parts; ++i) {
-    std::byte* scratch = workspace.take(scratch_of(p, part_of(p, parts, i)));
+  for (int i = 0; i < p.parts; ++i) {
+    std::byte* scratch = workspace.take(p.scratch);
     if (i == wanted) found = scratch;
   }
   return found;
 }
 
-std::size_t copies_bytes(const Problem& p) {
+std::size_t workspace_of(const Problem& p) {
   Workspace workspace;
   for (const Operand* x : {&p.a, &p.b})
     if (x->copied) workspace.take(static_cast<std::size_t>(x->desc.count()) * size_of(p.dtype));
   if (p.rounded) workspace.take(static_cast<std::size_t>(element_count(p.batch) * p.m * p.n) * size_of(p.dtype));
-  return workspace.used();
-}
-
-std::size_t scratch_bytes(const Problem& p, int parts) {
-  Workspace workspace;
-  take_scratch(p, parts, workspace, 0);
+  take_scratch(p, workspace, 0);
   return workspace.used();
 }
 
@@ -271,7 +278,7 @@ void run_product(const Problem& p, const Part& part, const Addresses& at, std::b
 }
 
 void run_part(const Problem& p, const Part& part, const Addresses& at, std::byte* scratch) {
-  if (part.products == 0 || part.rows == 0 || part.columns == 0) return;
+  if (part.empty()) return;
   const auto size = static_cast<std::int64_t>(size_of(p.dtype));
   std::int64_t index = 0;
   walk<3>(p.batch, {p.a.batch, p.b.batch, p.c_batch}, [&](std::int64_t a, std::int64_t b, std::int64_t c) {
@@ -284,17 +291,14 @@ void run_part(const Problem& p, const Part& part, const Addresses& at, std::byte
 }  // namespace
 
 std::size_t matmul_workspace(const Desc& a, const Desc& b, const Desc& out) {
-  if (out.count() == 0) return 0;
-  const Problem p = problem_of(a, b, out);
-  return copies_bytes(p) + scratch_bytes(p, parts_of(p));
+  return out.count() == 0 ? 0 : workspace_of(problem_of(a, b, out, any_parts));
 }
 
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> bytes) {
   if (out.count() == 0) return;
-  const Problem p = problem_of(*a.desc, *b.desc, *out.desc);
+  Problem p = problem_of(*a.desc, *b.desc, *out.desc, any_parts);
   // The number of threads may have been raised since the workspace was measured.
-  int parts = parts_of(p);
-  while (parts > 1 && copies_bytes(p) + scratch_bytes(p, parts) > bytes.size()) --parts;
+  while (p.parts > 1 && workspace_of(p) > bytes.size()) p = problem_of(*a.desc, *b.desc, *out.desc, p.parts - 1);
 
   Workspace workspace(bytes);
   Addresses at;
@@ -302,9 +306,9 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   at.b = dense_operand(p.b, b.data, p.dtype, workspace);
   const Desc result = Desc::dense(p.dtype, out.shape());
   at.c = p.rounded ? workspace.take(result.bytes()) : out.data;
-  for_parts(parts, [&](int index) {
+  for_parts(p.parts, [&](int index) {
     Workspace scratch = workspace;
-    run_part(p, part_of(p, parts, index), at, take_scratch(p, parts, scratch, index));
+    run_part(p, part_of(p, index), at, take_scratch(p, scratch, index));
   });
   if (p.rounded) convert({&result, at.c}, out);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/convolution.h"
+#include "regrow/tensor/format.h"
 
 #include <algorithm>
 
@@ -23,15 +24,15 @@ std::vector<AttrSpec> convolution_attributes(std::string_view size_doc) {
 
 kernels::Pair pair_attribute(const Attrs& attrs, std::string_view name, std::int64_t least) {
   const Dims& given = attrs.get<Dims>(name);
-  require(given.size() == 1 || given.size() == 2, "{} is one number or two, not {}", name, to_string(given));
+  require(given.size() == 1 || given.size() == 2, "{} is one number or two, not {}", name, given);
   require(std::ranges::all_of(given, [&](std::int64_t x) { return x >= least; }), "{} must be at least {}, not {}", name, least,
-          to_string(given));
+          given);
   return {given[0], given.back()};
 }
 
 kernels::Convolution convolution_of(const Shape& image, const Shape& weight, const Attrs& attrs) {
   require(image.size() == 4 && weight.size() == 4,
-          "needs an image (N, C, H, W) and a weight (O, C / groups, KH, KW), not {} and {}", to_string(image), to_string(weight));
+          "needs an image (N, C, H, W) and a weight (O, C / groups, KH, KW), not {} and {}", image, weight);
   kernels::Convolution s;
   s.stride = pair_attribute(attrs, "stride", 1), s.padding = pair_attribute(attrs, "padding", 0),
   s.dilation = pair_attribute(attrs, "dilation", 1);
@@ -39,14 +40,13 @@ kernels::Convolution convolution_of(const Shape& image, const Shape& weight, con
   require(s.groups >= 1, "groups must be at least 1, not {}", s.groups);
   s.batch = image[0], s.in_channels = image[1], s.out_channels = weight[0];
   require(s.in_channels == weight[1] * s.groups, "the image has {} channels, the weight expects {}: {} x {}", s.in_channels,
-          weight[1] * s.groups, to_string(image), to_string(weight));
+          weight[1] * s.groups, image, weight);
   require(s.out_channels % s.groups == 0, "{} channels of the result are no multiple of {} groups", s.out_channels, s.groups);
   for (std::size_t i = 0; i < 2; ++i) {
     s.in[i] = image[i + 2], s.kernel[i] = weight[i + 2];
-    require(s.kernel[i] >= 1, "the window is empty: {}", to_string(weight));
+    require(s.kernel[i] >= 1, "the window is empty: {}", weight);
     const std::int64_t reach = s.dilation[i] * (s.kernel[i] - 1) + 1, padded = s.in[i] + 2 * s.padding[i];
-    require(padded >= reach, "the window spans {}, the padded image only {}: {} x {}", reach, padded, to_string(image),
-            to_string(weight));
+    require(padded >= reach, "the window spans {}, the padded image only {}: {} x {}", reach, padded, image, weight);
     s.out[i] = (padded - reach) / s.stride[i] + 1;
   }
   return s;
@@ -56,8 +56,7 @@ Shape result_shape(const kernels::Convolution& s) { return {s.batch, s.out_chann
 
 kernels::Convolution convolution_with_result(const Shape& image, const Shape& weight, const Shape& given, const Attrs& attrs) {
   const kernels::Convolution s = convolution_of(image, weight, attrs);
-  require(given == result_shape(s), "{} x {} has the shape {}, not {}", to_string(image), to_string(weight),
-          to_string(result_shape(s)), to_string(given));
+  require(given == result_shape(s), "{} x {} has the shape {}, not {}", image, weight, result_shape(s), given);
   return s;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "regrow/kernels/element_types.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow {
 
@@ -51,9 +52,9 @@ std::int64_t count_targets(std::string_view op, const kernels::CrossEntropy& c) 
 }
 
 Shape check_cross_entropy(const Shape& logits, const Shape& targets, const Attrs& attrs) {
-  require(logits.size() == 2, "logits have the shape (N, C), not {}", to_string(logits));
-  require(targets.size() == 1 && targets[0] == logits[0], "there is one target for each row of logits, not {} for {}",
-          to_string(targets), to_string(logits));
+  require(logits.size() == 2, "logits have the shape (N, C), not {}", logits);
+  require(targets.size() == 1 && targets[0] == logits[0], "there is one target for each row of logits, not {} for {}", targets,
+          logits);
   const double smoothing = attrs.get<double>("label_smoothing");
   require(smoothing >= 0 && smoothing <= 1, "label_smoothing lies in [0, 1], not {}", smoothing);
   return loss_reduction(attrs) == LossReduction::none ? targets : Shape{};

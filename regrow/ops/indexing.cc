@@ -6,6 +6,7 @@
 #include "regrow/kernels/convert.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow {
 
@@ -37,7 +38,7 @@ std::size_t resolved_bytes(const Desc& indices) { return static_cast<std::size_t
 void require_matching_axes(const Desc& x, const Desc& indices, std::size_t axis) {
   bool match = x.shape.size() == indices.shape.size();
   for (std::size_t i = 0; match && i < x.shape.size(); ++i) match = i == axis || x.shape[i] == indices.shape[i];
-  require(match, "indices of shape {} do not match {} beside axis {}", to_string(indices.shape), to_string(x.shape), axis);
+  require(match, "indices of shape {} do not match {} beside axis {}", indices.shape, x.shape, axis);
 }
 
 namespace {
@@ -77,7 +78,7 @@ void scatter(const ComputeCall& call, void (*add)(const ComputeCall& call, const
 void require_mask_fits(const Desc& x, const Desc& mask) {
   bool fits = mask.shape.size() <= x.shape.size();
   for (std::size_t i = 0; fits && i < mask.shape.size(); ++i) fits = mask.shape[i] == x.shape[i];
-  require(fits, "a mask of shape {} does not match the leading axes of {}", to_string(mask.shape), to_string(x.shape));
+  require(fits, "a mask of shape {} does not match the leading axes of {}", mask.shape, x.shape);
 }
 
 std::int64_t count_true(const View& mask) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/optimizer.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow {
 
 void describe_update(const InferCall& call, std::span<const int> replaced) {
   const Shape& shape = call[0].shape;
   for (std::size_t i = 1; i < call.in.size(); ++i)
-    require(call[i].shape == shape || call[i].shape.empty(), "the parameter has the shape {}, what belongs to it {}",
-            to_string(shape), to_string(call[i].shape));
+    require(call[i].shape == shape || call[i].shape.empty(), "the parameter has the shape {}, what belongs to it {}", shape,
+            call[i].shape);
   for (std::size_t k = 0; k < replaced.size(); ++k) {
     call.out[k].shape = call[static_cast<std::size_t>(replaced[k])].shape;
     call.out[k].strides = contiguous_strides(call.out[k].shape);

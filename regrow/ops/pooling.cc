@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "regrow/ops/convolution.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow {
 
@@ -23,7 +24,7 @@ std::vector<AttrSpec> pooling_attributes(std::string_view size_doc) {
 }
 
 kernels::Pooling pooling_of(const Shape& image, const Attrs& attrs) {
-  require(image.size() == 4, "needs images (N, C, H, W), not {}", to_string(image));
+  require(image.size() == 4, "needs images (N, C, H, W), not {}", image);
   kernels::Pooling s;
   s.batch = image[0], s.channels = image[1];
   s.window = pair_attribute(attrs, "kernel", 1);
@@ -33,8 +34,8 @@ kernels::Pooling pooling_of(const Shape& image, const Attrs& attrs) {
     s.in[i] = image[i + 2];
     const std::int64_t padded = s.in[i] + 2 * s.padding[i];
     require(s.padding[i] < s.window[i] && s.in[i] > 0, "a window of {} could lie in the padding of {} alone: {}", s.window[i],
-            s.padding[i], to_string(image));
-    require(padded >= s.window[i], "the window spans {}, the padded image only {}: {}", s.window[i], padded, to_string(image));
+            s.padding[i], image);
+    require(padded >= s.window[i], "the window spans {}, the padded image only {}: {}", s.window[i], padded, image);
     s.out[i] = (padded - s.window[i]) / s.stride[i] + 1;
   }
   return s;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/reduce.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow {
 
@@ -45,7 +46,7 @@ void infer_reduction_of_something(const InferCall& call) {
   infer_reduction(call);
   const Dims axes = reduced_axes(call[0], call.attrs);
   require(call.out[0].count() == 0 || reduced_count(call[0], axes) != 0, "nothing to reduce in {} over the axes {}",
-          to_string(call[0].shape), to_string(axes));
+          call[0].shape, axes);
 }
 
 void widened_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "regrow/tensor/visit.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow {
 namespace {
@@ -21,18 +22,18 @@ bool count_fits(const Shape& shape, std::int64_t& count) {
 }  // namespace
 
 void check_sizes(const Shape& shape) {
-  for (std::int64_t size : shape) require(size >= 0, "a shape may not be negative: {}", to_string(shape));
+  for (std::int64_t size : shape) require(size >= 0, "a shape may not be negative: {}", shape);
   std::int64_t count = 0;
-  require(count_fits(shape, count), "the shape {} has too many elements", to_string(shape));
+  require(count_fits(shape, count), "the shape {} has too many elements", shape);
 }
 
 Shape filled_shape(const Shape& wanted, std::int64_t count) {
   Shape shape = wanted;
   std::int64_t* open = nullptr;
   for (std::int64_t& size : shape) {
-    require(size >= -1, "a shape may not be negative: {}", to_string(wanted));
+    require(size >= -1, "a shape may not be negative: {}", wanted);
     if (size != -1) continue;
-    require(open == nullptr, "only one size may be -1: {}", to_string(wanted));
+    require(open == nullptr, "only one size may be -1: {}", wanted);
     open = &size;
   }
   if (open) *open = 1;
@@ -44,7 +45,7 @@ Shape filled_shape(const Shape& wanted, std::int64_t count) {
   } else {
     fills = fills && product == count;
   }
-  require(fills, "{} elements do not fill {}", count, to_string(wanted));
+  require(fills, "{} elements do not fill {}", count, wanted);
   return shape;
 }
 
@@ -53,12 +54,12 @@ Strides strides_broadcast_to(const Desc& x, const Shape& to) {
   bool ok = x.shape.size() <= to.size();
   const std::size_t shift = to.size() - x.shape.size();
   for (std::size_t i = 0; ok && i < x.shape.size(); ++i) ok = x.shape[i] == 1 || x.shape[i] == to[i + shift];
-  require(ok, "{} does not broadcast to {}", to_string(x.shape), to_string(to));
+  require(ok, "{} does not broadcast to {}", x.shape, to);
   return broadcast_strides(x.shape, x.strides, to);
 }
 
 Shape shape_from_value(const View& value) {
-  require(value.shape().size() == 1 && is_integer(value.dtype()), "a shape is a vector of integers, not {}", to_string(*value.desc));
+  require(value.shape().size() == 1 && is_integer(value.dtype()), "a shape is a vector of integers, not {}", *value.desc);
   Shape shape;
   visit_type(value.dtype(), [&]<class T>(Type<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {

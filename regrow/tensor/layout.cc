@@ -13,8 +13,9 @@ namespace {
 Dims axis_order(const Shape& shape, const Strides& strides) {
   Dims order = Dims::filled(shape.size(), 0);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return strides[static_cast<std::size_t>(a)] > strides[static_cast<std::size_t>(b)];
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {  // stable_sort would allocate
+    const std::int64_t left = strides[static_cast<std::size_t>(a)], right = strides[static_cast<std::size_t>(b)];
+    return left != right ? left > right : a < b;
   });
   return order;
 }

@@ -3,6 +3,7 @@
 #include "regrow/ops/var.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -21,7 +22,7 @@ void infer(const InferCall& call) {
   Shape part_of_values = values.shape;
   if (!part_of_values.empty()) part_of_values.erase(0);
   require(!values.shape.empty() && part_of_values == part, "values of shape {} are not a list of parts of shape {}",
-          to_string(values.shape), to_string(part));
+          values.shape, part);
   call.out[0].shape = x.shape;
   call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
 }

@@ -3,6 +3,7 @@
 #include "regrow/ops/var.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -18,7 +19,7 @@ void infer(const InferCall& call) {
   for (std::size_t i = 0; i < axis; ++i) wanted.push_back(x.shape[i]);
   for (std::int64_t size : indices.shape) wanted.push_back(size);
   for (std::size_t i = axis + 1; i < x.shape.size(); ++i) wanted.push_back(x.shape[i]);
-  require(updates.shape == wanted, "the updates have shape {}, not {}", to_string(updates.shape), to_string(wanted));
+  require(updates.shape == wanted, "the updates have shape {}, not {}", updates.shape, wanted);
   call.out[0].shape = x.shape;
   call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
 }

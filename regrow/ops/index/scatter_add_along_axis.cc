@@ -3,6 +3,7 @@
 #include "regrow/ops/var.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -14,7 +15,7 @@ std::size_t axis_of(const Attrs& attrs, const Desc& x) {
 void infer(const InferCall& call) {
   const Desc &x = call[0], &indices = call[1], &updates = call[2];
   require_matching_axes(x, indices, axis_of(call.attrs, x));
-  require(updates.shape == indices.shape, "the updates have shape {}, not {}", to_string(updates.shape), to_string(indices.shape));
+  require(updates.shape == indices.shape, "the updates have shape {}, not {}", updates.shape, indices.shape);
   call.out[0].shape = x.shape;
   call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
 }

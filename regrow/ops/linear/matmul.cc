@@ -3,6 +3,7 @@
 
 #include "regrow/ops/op.h"
 #include "regrow/ops/var.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -20,14 +21,14 @@ Shape without_matrix(Shape shape) {
 void infer(const InferCall& call) {
   const Shape& a = call[0].shape;
   const Shape& b = call[1].shape;
-  require(!a.empty() && !b.empty(), "matmul: a scalar has no rows or columns: {} x {}", to_string(a), to_string(b));
+  require(!a.empty() && !b.empty(), "matmul: a scalar has no rows or columns: {} x {}", a, b);
   const std::int64_t rows_of_b = b.size() == 1 ? b[0] : b[b.size() - 2];
-  require(a.back() == rows_of_b, "matmul: inner sizes differ: {} x {}", to_string(a), to_string(b));
+  require(a.back() == rows_of_b, "matmul: inner sizes differ: {} x {}", a, b);
   Shape shape;
   try {
     shape = broadcast_shapes(without_matrix(a), without_matrix(b));
   } catch (const Error&) {
-    fail("matmul: leading axes do not broadcast: {} x {}", to_string(a), to_string(b));
+    fail("matmul: leading axes do not broadcast: {} x {}", a, b);
   }
   if (a.size() > 1) shape.push_back(a[a.size() - 2]);
   if (b.size() > 1) shape.push_back(b.back());

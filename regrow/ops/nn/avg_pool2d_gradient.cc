@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/convolution.h"
 #include "regrow/ops/pooling.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
 
 Shape image_shape(const Shape& grad, const Attrs& attrs) {
-  require(grad.size() == 4, "needs a gradient (N, C, OH, OW), not {}", to_string(grad));
+  require(grad.size() == 4, "needs a gradient (N, C, OH, OW), not {}", grad);
   const kernels::Pair size = pair_attribute(attrs, "size", 1);
   return {grad[0], grad[1], size[0], size[1]};
 }
 
 void infer(const InferCall& call) {
   const Shape image = image_shape(call[0].shape, call.attrs), result = result_shape(pooling_of(image, call.attrs));
-  require(call[0].shape == result, "pooling {} gives the shape {}, not {}", to_string(image), to_string(result),
-          to_string(call[0].shape));
+  require(call[0].shape == result, "pooling {} gives the shape {}, not {}", image, result, call[0].shape);
   call.out[0].shape = image;
   call.out[0].strides = strides_as(call[0], image);
 }

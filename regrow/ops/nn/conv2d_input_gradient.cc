@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/convolution.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -8,8 +9,7 @@ using kernels::ConvolutionPass;
 
 Shape image_shape(const Shape& grad, const Shape& weight, const Attrs& attrs) {
   require(grad.size() == 4 && weight.size() == 4,
-          "needs a gradient (N, O, OH, OW) and a weight (O, C / groups, KH, KW), not {} and {}", to_string(grad),
-          to_string(weight));
+          "needs a gradient (N, O, OH, OW) and a weight (O, C / groups, KH, KW), not {} and {}", grad, weight);
   const kernels::Pair size = pair_attribute(attrs, "size", 0);
   return {grad[0], weight[1] * attrs.get<std::int64_t>("groups"), size[0], size[1]};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/convolution.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -7,8 +8,7 @@ namespace {
 using kernels::ConvolutionPass;
 
 Shape weight_shape(const Shape& x, const Shape& grad, const Attrs& attrs) {
-  require(x.size() == 4 && grad.size() == 4, "needs images (N, C, H, W) and a gradient (N, O, OH, OW), not {} and {}",
-          to_string(x), to_string(grad));
+  require(x.size() == 4 && grad.size() == 4, "needs images (N, C, H, W) and a gradient (N, O, OH, OW), not {} and {}", x, grad);
   const kernels::Pair size = pair_attribute(attrs, "size", 1);
   const std::int64_t groups = attrs.get<std::int64_t>("groups");
   require(groups >= 1 && x[1] % groups == 0, "{} channels do not fall into {} groups", x[1], groups);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/cross_entropy.h"
 #include "regrow/ops/var.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -12,7 +13,7 @@ void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) {
 
 void infer(const InferCall& call) {
   const Shape loss = check_cross_entropy(call[1].shape, call[2].shape, call.attrs);
-  require(call[0].shape == loss, "the loss has the shape {}, its gradient {}", to_string(loss), to_string(call[0].shape));
+  require(call[0].shape == loss, "the loss has the shape {}, its gradient {}", loss, call[0].shape);
   call.out[0].shape = call[1].shape;
   call.out[0].strides = contiguous_strides(call[1].shape);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/pooling.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
 
 void infer(const InferCall& call) {
   const Shape result = result_shape(pooling_of(call[1].shape, call.attrs));
-  require(call[0].shape == result, "pooling {} gives the shape {}, not {}", to_string(call[1].shape), to_string(result),
-          to_string(call[0].shape));
+  require(call[0].shape == result, "pooling {} gives the shape {}, not {}", call[1].shape, result, call[0].shape);
   call.out[0].shape = call[1].shape;
   call.out[0].strides = strides_as(call[1], call[1].shape);
 }

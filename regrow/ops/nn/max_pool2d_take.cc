@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/pooling.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
 
 void infer(const InferCall& call) {
-  require(call[0].shape == call[1].shape, "values and x differ in shape: {} and {}", to_string(call[0].shape),
-          to_string(call[1].shape));
+  require(call[0].shape == call[1].shape, "values and x differ in shape: {} and {}", call[0].shape, call[1].shape);
   call.out[0].shape = result_shape(pooling_of(call[1].shape, call.attrs));
   call.out[0].strides = strides_as(call[1], call.out[0].shape);
 }

@@ -4,6 +4,7 @@
 
 #include "regrow/kernels/descent.h"
 #include "regrow/ops/optimizer.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -18,7 +19,7 @@ void infer(const InferCall& call) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   require_in(call.attrs, "beta1", 0, 1), require_in(call.attrs, "beta2", 0, 1);
   require_in(call.attrs, "epsilon", 0, infinity), require_in(call.attrs, "weight_decay", 0, infinity);
-  require(call[4].shape.empty(), "step is a scalar, not {}", to_string(call[4].shape));
+  require(call[4].shape.empty(), "step is a scalar, not {}", call[4].shape);
   describe_update(call, {{0, 2, 3, 4}});
 }
 

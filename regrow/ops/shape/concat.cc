@@ -2,6 +2,7 @@
 #include "regrow/kernels/copy.h"
 #include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -20,7 +21,7 @@ void infer(const InferCall& call) {
     Shape shape = call[i].shape;
     const bool same_rank = shape.size() == first.shape.size();
     if (same_rank) out.shape[axis] += shape[axis], shape[axis] = first.shape[axis];
-    require(shape == first.shape, "shapes {} and {} differ beside axis {}", to_string(first.shape), to_string(call[i].shape), axis);
+    require(shape == first.shape, "shapes {} and {} differ beside axis {}", first.shape, call[i].shape, axis);
   }
   out.strides = dense_strides_like(out.shape, first.shape, first.strides);
 }

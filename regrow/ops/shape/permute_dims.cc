@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 // The axes, each in [0, rank) and there once.
 Dims permutation(const Attrs& attrs, int rank) {
   const Dims& axes = attrs.get<Dims>("axes");
-  require(axes.rank() == rank, "axes {} do not name each of {} axes once", to_string(axes), rank);
+  require(axes.rank() == rank, "axes {} do not name each of {} axes once", axes, rank);
   (void)Axes(axes).resolve(rank);  // throws on an axis out of range or named twice
   Dims resolved = axes;
   for (std::int64_t& axis : resolved) axis = resolve_axis(axis, rank);

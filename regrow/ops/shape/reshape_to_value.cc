@@ -2,6 +2,7 @@
 #include "regrow/kernels/copy.h"
 #include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
+#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -12,7 +13,7 @@ void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) {
 }
 
 void infer(const InferCall& call) {
-  require(call[1].shape.size() == 1, "a shape is a vector, not {}", to_string(call[1]));
+  require(call[1].shape.size() == 1, "a shape is a vector, not {}", call[1]);
   call.out[0].known = false;
 }
 

@@ -40,6 +40,9 @@ class CallbackObject final : public AttrObject {
 };
 
 // The object of an application of `callback`.
-inline const CallbackObject& callback_of(const Attrs& attrs) { return static_cast<const CallbackObject&>(*attrs.object()); }
+inline const CallbackObject& callback_of(const Attrs& attrs) {
+  require(attrs.object() != nullptr, "callback: made by callback_op() alone");
+  return static_cast<const CallbackObject&>(*attrs.object());
+}
 
 }  // namespace regrow

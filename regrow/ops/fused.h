@@ -29,6 +29,9 @@ class FusedObject final : public AttrObject {
   std::vector<Op> members_;
 };
 
-inline const FusedObject& fused_of(const Attrs& attrs) { return static_cast<const FusedObject&>(*attrs.object()); }
+inline const FusedObject& fused_of(const Attrs& attrs) {
+  require(attrs.object() != nullptr, "fused: only the interpreter makes it");
+  return static_cast<const FusedObject&>(*attrs.object());
+}
 
 }  // namespace regrow

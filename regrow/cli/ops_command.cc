@@ -32,14 +32,11 @@ std::string_view words_of(Replay replay) {
 // them, or the same one.
 std::string result_type(const OpRecord& record, DType dtype) {
   try {
-    const Sample* sample = record.samples.empty() ? nullptr : &record.samples.front();
-    const std::vector<AttrArg> given = sample ? sample->attrs : std::vector<AttrArg>{};
-    const Attrs attrs(record.name, record.attributes, given);
-    std::size_t inputs = record.inputs.size();
-    if (sample && !sample->inputs.empty()) inputs = sample->inputs.size();
-    std::vector<DType> in(inputs, dtype), out(record.outputs.size());
-    if (sample && sample->dtypes.size() == inputs) {
-      in = sample->dtypes;
+    const Sample& sample = record.samples.front();
+    const Attrs attrs(record.name, record.attributes, sample.attrs);
+    std::vector<DType> in(sample.inputs.size(), dtype), out(record.outputs.size());
+    if (sample.dtypes.size() == in.size()) {
+      in = sample.dtypes;
       in.front() = dtype;
     }
     record.dtypes(in, attrs, out);
@@ -51,7 +48,8 @@ std::string result_type(const OpRecord& record, DType dtype) {
 
 // "bool -> f32, i8 -> f32, f32" (types that give themselves stand alone).
 std::string types_of(const OpRecord& record) {
-  if (!record.dtypes || record.inputs.empty()) return {};
+  // Without samples: what it does comes with each call, as an object.
+  if (!record.dtypes || record.inputs.empty() || record.samples.empty()) return {};
   std::string text;
   for (int i = 0; i < dtype_count; ++i) {
     const DType dtype = static_cast<DType>(i);

@@ -174,6 +174,22 @@ TEST_F(Program, OperatorsAreListedAndDescribed) {
   EXPECT_THAT(one.out, HasSubstr("f32"));
 }
 
+TEST_F(Program, EveryOperatorCanBeDescribed) {
+  const std::string page = folder_.path() / "ops.md";
+  const Ending all = run({"ops", "--markdown", page});
+  ASSERT_EQ(all.exit_code, 0) << all;
+  std::ifstream lines(page);
+  int described = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("### ")) continue;
+    ++described;
+    const Ending one = run({"ops", line.substr(4)});
+    EXPECT_EQ(one.exit_code, 0) << one;
+    EXPECT_THAT(one.out, StartsWith(line.substr(4) + "("));
+  }
+  EXPECT_GT(described, 80);
+}
+
 TEST_F(Program, InfoNamesVersionsDevicesAndOptions) {
   const Ending info = run({"info"});
   EXPECT_EQ(info.exit_code, 0);

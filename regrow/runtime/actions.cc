@@ -83,12 +83,6 @@ void Executor::views_of(std::span<const machine::Operand> operands, std::span<Va
 machine::Completion Executor::run(const Action& action) {
   Operation& operation = operations_[action.payload];
   const std::uint64_t begin = last_end_ns_ != 0 ? last_end_ns_ : now_ns();
-  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
-    if (operation.outputs[k]->is_view() || action.outputs[k].storage == machine::no_storage) continue;
-    Storage& kept = storage(action.outputs[k].storage);
-    kept.tensor = operation.outputs[k]->tensor;
-    kept.bytes = operation.outputs[k]->storage_bytes;
-  }
   if (watch_) [[unlikely]] announce_run(operation, action, true);
   machine::Completion completion;
   try {
@@ -100,14 +94,10 @@ machine::Completion Executor::run(const Action& action) {
   }
   last_end_ns_ = now_ns();
   completion.seconds = 1e-9 * static_cast<double>(last_end_ns_ - begin);
-  if (watch_) [[unlikely]] {
-    announce_run(operation, action, false);
-    if (completion.error == 0)
-      for (std::size_t k = 0; k < operation.outputs.size(); ++k)
-        if (!operation.outputs[k]->is_view() && action.outputs[k].storage != machine::no_storage)
-          made(action.outputs[k], *operation.outputs[k]);
-    last_end_ns_ = 0;
-  }
+  if (watch_) [[unlikely]] announce_run(operation, action, false), last_end_ns_ = 0;
+  for (std::size_t k = 0; completion.error == 0 && k < operation.outputs.size(); ++k)
+    if (!operation.outputs[k]->is_view() && action.outputs[k].storage != machine::no_storage)
+      made(action.outputs[k], *operation.outputs[k]);
   return completion;
 }
 
@@ -234,7 +224,8 @@ machine::Completion Executor::swap_out(const Action& action) {
 
 machine::Completion Executor::swap_in(const Action& action) {
   last_end_ns_ = 0;
-  const Storage& kept = storage(action.operand.storage);
+  Storage& kept = storage(action.operand.storage);
+  kept.resident = true;
   host_.read(action.operand.storage, {base_of(action.operand), action.operand.place.bytes});
   host_.forget(action.operand.storage);
   watch_.emit({.kind = EventKind::swap_in, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
@@ -244,9 +235,6 @@ machine::Completion Executor::swap_in(const Action& action) {
 
 void Executor::fill(const Action& action, const Command& command) {
   const Value& value = *slots_[command.outputs[0].slot];
-  Storage& kept = storage(action.operand.storage);
-  kept.tensor = value.tensor;
-  kept.bytes = value.storage_bytes;
   scatter(command.host, value.desc, base_of(action.operand) + value.offset);
   made(action.operand, value);
   last_end_ns_ = 0;

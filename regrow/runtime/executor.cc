@@ -74,7 +74,7 @@ void Executor::carry_out(Command& command) {
     case Kind::reset_peak: machine_.reset_peak(command.device); return answer(command, 0);
     case Kind::report: return report(command);
     case Kind::observe: watch_.observe(command.observer); return answer(command, 0);
-    case Kind::start_profile: return start_profile(command);
+    case Kind::start_profile: return start_profile();
     case Kind::stop_profile: return stop_profile();
     case Kind::sync:
     case Kind::stop:
@@ -298,8 +298,6 @@ void Executor::put_foreign(Command& command) {
   drive(command);
   const machine::Operand operand = machine_.operand(output.slot);
   Storage& kept = storage(operand.storage);
-  kept.tensor = output.tensor;
-  kept.bytes = value->storage_bytes;
   kept.foreign = std::move(command.foreign);
   kept.foreign_base = const_cast<std::byte*>(kept.foreign->data()) - value->offset;
   made(operand, *value);

@@ -43,6 +43,15 @@ class Executor {
   using ErrorId = machine::ErrorId;
   using Action = machine::Action;
 
+  // A storage as the shell knows it, by the machine's id.
+  struct Storage {
+    std::uint64_t tensor = 0;  // that it was made for; 0: none has bytes here
+    std::size_t bytes = 0;
+    bool resident = false;
+    std::unique_ptr<DeviceTensor> foreign;
+    std::byte* foreign_base = nullptr;
+  };
+
   // Commands (executor.cc).
   void carry_out(Command& command);
   void apply(Command& command);
@@ -85,19 +94,14 @@ class Executor {
   std::string_view command_name(const Command& command) const;
   void announce_run(const Operation& operation, const Action& action, bool begins);
   void made(const machine::Operand& operand, const Value& value);
+  void tell_produced(const Value& value);
+  void tell_release(Storage& kept, std::uint8_t device, std::string_view why, bool survives);
   void released(const Action& action);
   void erased(const Action& action);
   void sample_memory(std::uint8_t device);
-  void start_profile(const Command& command);
+  void start_profile();
   void stop_profile();
 
-  // A storage as the shell knows it, by the machine's id.
-  struct Storage {
-    std::uint64_t tensor = 0;
-    std::size_t bytes = 0;
-    std::unique_ptr<DeviceTensor> foreign;
-    std::byte* foreign_base = nullptr;
-  };
   Storage& storage(machine::StorageId id) {
     if (id >= storages_.size()) [[unlikely]] storages_.resize(id + id / 2 + 64);
     return storages_[id];

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker's events. Called on the paths that an observer may watch; all of it is skipped while no profile runs.
-#include <fmt/format.h>
-
-#include "regrow/ops/callback.h"
-#include "regrow/ops/var.h"
 #include "regrow/runtime/executor.h"
 
 namespace regrow::runtime {
@@ -51,27 +47,45 @@ void Executor::announce_run(const Operation& operation, const Action& action, bo
   if (action.regrow) watch_.emit(bracket);
 }
 
+// A storage has bytes from here on; a view says that it can be read.
 void Executor::made(const machine::Operand& operand, const Value& value) {
-  if (!watch_) return;
-  watch_.emit({.kind = EventKind::tensor_produce, .device = operand.device, .tensor = value.tensor,
+  if (!value.is_view()) {
+    Storage& kept = storage(operand.storage);
+    if (kept.resident && kept.tensor == value.tensor) return;  // computed again for the sake of a sibling
+    kept.tensor = value.tensor;
+    kept.bytes = value.storage_bytes;
+    kept.resident = true;
+  }
+  if (watch_) [[unlikely]] tell_produced(value);
+}
+
+void Executor::tell_produced(const Value& value) {
+  watch_.emit({.kind = EventKind::tensor_produce, .device = value.desc.device.index, .tensor = value.tensor,
                .bytes = value.is_view() ? 0 : value.storage_bytes, .desc = &value.desc});
 }
 
+void Executor::tell_release(Storage& kept, std::uint8_t device, std::string_view why, bool survives) {
+  if (!kept.resident) return;
+  kept.resident = false;
+  watch_.emit({.kind = EventKind::tensor_release, .flag = survives, .device = device, .tensor = kept.tensor, .bytes = kept.bytes,
+               .detail = why});
+}
+
 void Executor::released(const Action& action) {
-  if (!watch_) return;
-  const Storage& kept = storage(action.operand.storage);
-  Event event{.kind = EventKind::tensor_release, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes,
-              .detail = why_names[static_cast<std::size_t>(action.why)]};
-  watch_.emit(event);
-  if (action.why == Action::Why::dropped) event.kind = EventKind::drop, watch_.emit(event);
-  if (action.why == Action::Why::cascade) event.kind = EventKind::cascade, watch_.emit(event);
+  Storage& kept = storage(action.operand.storage);
+  tell_release(kept, action.operand.device, why_names[static_cast<std::size_t>(action.why)], false);
+  if (!watch_ || kept.tensor == 0) return;
+  Event event{.kind = EventKind::drop, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes};
+  if (action.why == Action::Why::dropped) watch_.emit(event);
+  event.kind = EventKind::cascade;
+  if (action.why == Action::Why::cascade) watch_.emit(event);
 }
 
 void Executor::erased(const Action& action) {
   Storage& kept = storage(action.operand.storage);
+  tell_release(kept, action.operand.device, "deleted", false);
   if (kept.tensor != 0) watch_.emit({.kind = EventKind::tensor_erase, .device = action.operand.device, .tensor = kept.tensor});
   kept.tensor = 0;
-  kept.bytes = 0;
   kept.foreign.reset();
 }
 
@@ -83,31 +97,51 @@ void Executor::sample_memory(std::uint8_t device) {
   watch_.emit({.kind = EventKind::memory_sample, .device = device, .bytes = usage.live_bytes, .committed = usage.committed_bytes});
 }
 
-// A profile begins in the middle of a life: whoever watches is told of every tensor that there is, and where it is.
-void Executor::start_profile(const Command&) {
+// A profile begins in the middle of a life: whoever watches is told of every tensor that there is, and where it is. Tensors that the
+// user has deleted, and that recipes or views still need, are ghosts.
+void Executor::start_profile() {
   watch_.set_profiling(true);
   sampled_live_ = sampled_committed_ = ~std::size_t{0};
-  for (SlotIndex index = 0; index < slots_.size(); ++index) {
-    if (!slots_[index]) continue;
-    const Value& value = *slots_[index];
-    const Residency residency = error_of(index) != 0 ? Residency::poisoned : machine_.residency(index);
-    const std::uint8_t device = value.desc.device.index;
-    watch_.emit({.kind = EventKind::tensor_declare, .flag = true, .device = device, .tensor = value.tensor,
-                 .bytes = value.storage_bytes, .name = value.origin ? value.origin->name : std::string_view("put"),
-                 .detail = name_of(residency), .desc = &value.desc});
-    if (residency == Residency::resident) made(machine_.operand(index), value);
+  if (!watch_) return;
+  std::vector<bool> announced(storages_.size(), false);
+  for (const bool views : {false, true}) {
+    for (SlotIndex index = 0; index < slots_.size(); ++index) {
+      if (!slots_[index]) continue;
+      const Value& value = *slots_[index];
+      const bool poisoned = error_of(index) != 0;
+      if ((value.is_view() && !poisoned) != views) continue;
+      const Residency residency = poisoned ? Residency::poisoned : machine_.residency(index);
+      watch_.emit({.kind = EventKind::tensor_declare, .flag = true, .device = value.desc.device.index, .tensor = value.tensor,
+                   .bytes = value.storage_bytes, .name = value.origin ? value.origin->name : std::string_view("put"),
+                   .detail = name_of(residency), .desc = &value.desc});
+      if (poisoned) continue;
+      const machine::Operand operand = machine_.operand(index);
+      announced[operand.storage] = true;
+      if (residency == Residency::resident) tell_produced(value);
+    }
+    for (std::size_t id = 0; !views && id < storages_.size(); ++id) {
+      const Storage& kept = storages_[id];
+      if (announced[id] || kept.tensor == 0) continue;
+      watch_.emit({.kind = EventKind::tensor_declare, .flag = true, .tensor = kept.tensor, .bytes = kept.bytes, .name = "ghost",
+                   .detail = kept.resident ? "resident" : "dropped"});
+      if (kept.resident) watch_.emit({.kind = EventKind::tensor_produce, .tensor = kept.tensor, .bytes = kept.bytes});
+    }
   }
 }
 
 void Executor::stop_profile() {
+  for (std::size_t id = 0; watch_ && id < storages_.size(); ++id) {
+    Storage& kept = storages_[id];
+    if (kept.tensor == 0) continue;
+    const bool resident = kept.resident;
+    tell_release(kept, 0, "profile ends", true);
+    kept.resident = resident;
+    watch_.emit({.kind = EventKind::tensor_erase, .flag = true, .tensor = kept.tensor});
+  }
   for (SlotIndex index = 0; watch_ && index < slots_.size(); ++index) {
     if (!slots_[index]) continue;
     const Value& value = *slots_[index];
-    const Residency residency = error_of(index) != 0 ? Residency::poisoned : machine_.residency(index);
-    if (residency == Residency::resident && !value.is_view())
-      watch_.emit({.kind = EventKind::tensor_release, .flag = true, .device = value.desc.device.index, .tensor = value.tensor,
-                   .bytes = value.storage_bytes, .detail = "profile ends"});
-    watch_.emit({.kind = EventKind::tensor_erase, .flag = true, .device = value.desc.device.index, .tensor = value.tensor});
+    if (value.is_view() || value.error != 0) watch_.emit({.kind = EventKind::tensor_erase, .flag = true, .tensor = value.tensor});
   }
   watch_.emit({.kind = EventKind::profile_end});
   watch_.set_profiling(false);

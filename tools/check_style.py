@@ -6,6 +6,7 @@ Usage: check_style.py [--advice] [ROOT]; --advice also lists functions that are 
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -36,13 +37,15 @@ GENERATED = re.compile(r"(^|/)(op_table\.cc|CMakeCache\.txt|__pycache__|compile_
 
 def tracked(root):
     """What git knows of or would add; without git, every file outside build folders."""
-    listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                             capture_output=True, text=True)
-    if (root / ".git").exists() and listing.returncode == 0:
-        names = [n for n in listing.stdout.split("\0") if n and (root / n).is_file()]
-    else:
+    names = None
+    if (root / ".git").exists() and shutil.which("git"):
+        listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                                 capture_output=True, text=True)
+        if listing.returncode == 0:
+            names = [n for n in listing.stdout.split("\0") if n and (root / n).is_file()]
+    if names is None:
         names = [f.relative_to(root).as_posix() for f in root.rglob("*") if f.is_file()]
-        names = [n for n in names if not n.startswith((".git/", "build/"))]
+        names = [n for n in names if not n.startswith((".git/", "build/")) and "__pycache__" not in n]
     return sorted(names)
 
 

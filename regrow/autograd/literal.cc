@@ -14,6 +14,7 @@ struct Remembered {
   Scalar scalar;
   DType dtype = DType::f32;
   Device device;
+  std::uint64_t failed_puts = 0;  // of the channel, when this one was made
   Value value;
 };
 
@@ -33,9 +34,11 @@ HostArray element_of(const Scalar& scalar, DType dtype, Site site) {
 Value literal(const Scalar& scalar, DType dtype, Device device, Site site) {
   const std::uint64_t hash = hash_combine(scalar.unsigned_integer, static_cast<std::uint64_t>(dtype));
   Remembered& entry = remembered[hash % remembered.size()];
-  if (entry.value && entry.scalar == scalar && entry.dtype == dtype && entry.device == device) return entry.value;
+  const std::uint64_t failed = default_channel().failed_puts();  // this one may be among them
+  if (entry.value && entry.scalar == scalar && entry.dtype == dtype && entry.device == device && entry.failed_puts == failed)
+    return entry.value;
   Value made(default_channel().put(element_of(scalar, dtype, site), {.device = device}, site));
-  entry = {scalar, dtype, device, made};
+  entry = {scalar, dtype, device, failed, made};
   return made;
 }
 

@@ -60,8 +60,8 @@ requires std::is_arithmetic_v<T> Tensor tensor(T value, TensorOptions options = 
 }
 // Host memory, row-major; it is copied now.
 template <class T>
-Tensor tensor(std::span<const T> values, const Shape& shape, const TensorOptions& options = {}, Site site = Site::here()) {
-  return tensor(HostArray::from(values, shape, site), options, site);
+Tensor tensor(std::span<T> values, const Shape& shape, const TensorOptions& options = {}, Site site = Site::here()) {
+  return tensor(HostArray::from(std::span<const T>(values), shape, site), options, site);
 }
 template <class T>
 Tensor tensor(const std::vector<T>& values, const Shape& shape, const TensorOptions& options = {}, Site site = Site::here()) {

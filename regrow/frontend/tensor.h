@@ -136,6 +136,8 @@ class Operand {
   requires std::is_arithmetic_v<T> Operand(T literal, Site site = Site::here())
       : literal_(literal), site_(site) {}  // NOLINT: `1 - a`
 
+  Operand(const Scalar& literal, Site site = Site::here()) : literal_(literal), site_(site) {}  // NOLINT
+
   const Tensor* tensor() const noexcept { return tensor_; }  // null: a literal
   const Scalar& literal() const noexcept { return literal_; }
   Site site() const noexcept { return site_; }

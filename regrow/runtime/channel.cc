@@ -67,5 +67,6 @@ void Channel::mark(std::string_view text) { core_->mark(text); }
 void Channel::sync(Site site) { core_->sync(site); }
 void Channel::close(Site site) { core_->close(site); }
 bool Channel::closed() const noexcept { return core_->closed(); }
+std::uint64_t Channel::failed_puts() const noexcept { return core_->failed_puts(); }
 
 }  // namespace regrow

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -97,6 +98,8 @@ class Channel {
   // Deletes what lives, syncs, ends the worker. Twice is harmless.
   void close(Site site = Site::here());
   bool closed() const noexcept;
+  // How many puts have failed so far: who keeps handles of constants to use them again lets go of them when it has changed.
+  std::uint64_t failed_puts() const noexcept;
 
  private:
   class Core;

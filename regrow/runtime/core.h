@@ -66,6 +66,7 @@ class Channel::Core final : public runtime::Returns,
   // The end (core.cc).
   void close(Site site);
   bool closed() const noexcept { return state_.load() != State::open || stream_.broken.load(); }
+  std::uint64_t failed_puts() const noexcept { return stream_.failed_puts.load(std::memory_order_relaxed); }
   bool from_before_fork() const noexcept { return born_at_fork_ != runtime::fork_count(); }
   void take_back(machine::StorageId storage) noexcept override;
   void end() noexcept override;

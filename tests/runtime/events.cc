@@ -102,8 +102,9 @@ TEST_F(Events, AnOperationIsDispatchedQueuedBegunExecutedAndEnded) {
   EXPECT_LE(begin.event.time_ns, end.event.time_ns);
   std::vector<EventKind> life;
   for (const Seen& seen : recorder.all())
-    if (seen.event.id == dispatch.event.id && (seen.event.kind == EventKind::command_queued || seen.event.kind == EventKind::command_begin ||
-                                               seen.event.kind == EventKind::command_end))
+    if (seen.event.id == dispatch.event.id &&
+        (seen.event.kind == EventKind::command_queued || seen.event.kind == EventKind::command_begin ||
+         seen.event.kind == EventKind::command_end))
       life.push_back(seen.event.kind);
   EXPECT_THAT(life, testing::UnorderedElementsAre(EventKind::command_queued, EventKind::command_begin, EventKind::command_end));
 }

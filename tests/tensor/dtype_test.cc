@@ -77,8 +77,9 @@ TEST(Promotion, OfALiteralWidensItsKindOnly) {
 }
 
 TEST(DTypes, HaveNamesAndSizes) {
-  const std::map<std::string_view, std::size_t> sizes = {{"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4},  {"i64", 8}, {"u8", 1}, {"u16", 2},
-                                                         {"u32", 4},  {"u64", 8}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
+  const std::map<std::string_view, std::size_t> sizes = {{"bool", 1}, {"i8", 1},  {"i16", 2}, {"i32", 4}, {"i64", 8},
+                                                         {"u8", 1},   {"u16", 2}, {"u32", 4}, {"u64", 8}, {"f16", 2},
+                                                         {"bf16", 2}, {"f32", 4}, {"f64", 8}};
   EXPECT_EQ(sizes.size(), static_cast<std::size_t>(dtype_count));
   for (const auto& [name, size] : sizes) {
     EXPECT_EQ(name_of(dtype_named(name)), name);

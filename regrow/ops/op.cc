@@ -15,8 +15,8 @@ void check_arity(const OpRecord& record, std::size_t count) {
 
 Device common_device(std::span<const Desc* const> in) {
   for (const Desc* desc : in)
-    require(desc->device == in[0]->device, "inputs are on different devices, {} and {}: use copy_to", to_string(in[0]->device),
-            to_string(desc->device));
+    if (desc->device != in[0]->device)  // not `require`, which would make the texts for every call
+      fail("inputs are on different devices, {} and {}: use copy_to", to_string(in[0]->device), to_string(desc->device));
   return in.empty() ? Device{} : in[0]->device;
 }
 

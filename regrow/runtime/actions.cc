@@ -202,7 +202,8 @@ machine::Completion Executor::refuse(const Action& action, const Command& comman
     failure.message = fmt::format("{}: {} do not fit the memory budget of {}, {}; {} would do", what, format_bytes(action.required),
                                   to_string(Device(action.device)), format_bytes(budget), format_bytes(action.smallest));
   }
-  last_error_ = fail(std::move(failure));
+  using Kind = Command::Kind;
+  last_error_ = fail(std::move(failure), command.kind == Kind::apply || command.kind == Kind::put);
   return {.error = last_error_};
 }
 

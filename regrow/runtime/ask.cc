@@ -20,9 +20,8 @@ Channel::Core::Command& Channel::Core::ask(Kind kind, Slot& slot, Waiter& waiter
 void Channel::Core::finish_question(Lock& lock, Waiter& waiter, const Command& command) {
   const Kind kind = command.kind;
   const std::uint64_t id = command.id;
-  commit();
+  commit(command);
   leave(lock, true);
-  tell_queued(kind, id, {});
   wait_for(waiter, kind, id);
   if (waiter.error) std::rethrow_exception(waiter.error);
 }
@@ -102,10 +101,8 @@ void Channel::Core::move(Kind kind, Handle handle, bool force, Site site) {
   Command& command = ask(kind, slot, waiter, site);
   if (waits) return finish_question(lock, waiter, command);
   command.waiter = nullptr;
-  const std::uint64_t id = command.id;
-  commit();
+  commit(command);
   leave(lock, false);
-  tell_queued(kind, id, {});
 }
 
 MemoryReport Channel::Core::memory(Device device, Site site) {

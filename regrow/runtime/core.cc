@@ -43,15 +43,18 @@ Channel::Core::Lock Channel::Core::enter(Site site) {
   return lock;
 }
 
+// While the window is held only what was released counts: a release because of what has run by now would make what runs a matter of
+// timing. (Of bytes the window never holds more than half of what may be queued: see leave().)
 bool Channel::Core::full() const noexcept {
-  return stream_.buffer.committed() - stream_.buffer.executed() >= options_.queue_commands ||
-         stream_.queued_bytes.load() >= options_.queue_bytes;
+  const runtime::CommandBuffer& buffer = stream_.buffer;
+  const std::uint64_t issued = stream_.window_is_held ? buffer.released() : buffer.committed();
+  return issued - buffer.executed() >= options_.queue_commands || stream_.queued_bytes.load() >= options_.queue_bytes;
 }
 
 Channel::Core::Lock Channel::Core::enter_with_room(Site site) {
   Lock lock = enter(site);
   while (full()) [[unlikely]] {
-    leave(lock, true);
+    leave(lock, !stream_.window_is_held);
     stream_.throttled.fetch_add(1);
     for (;;) {
       const std::uint32_t seen = stream_.progress.load();
@@ -68,20 +71,34 @@ Channel::Core::Lock Channel::Core::enter_with_room(Site site) {
   return lock;
 }
 
-void Channel::Core::commit() noexcept { stream_.buffer.commit(); }
+void Channel::Core::commit(const Command& command) noexcept {
+  stream_.buffer.commit();
+  if (!watch_) [[likely]] return;
+  const std::string_view name = command.op ? command.op->name() : name_of(command.kind);
+  noted_.push_back({.kind = EventKind::command_queued, .device = command.device, .time_ns = now_ns(), .id = command.id, .name = name});
+}
 
 void Channel::Core::leave(Lock& lock, bool flush) noexcept {
   runtime::CommandBuffer& buffer = stream_.buffer;
   bool wake = !stream_.window_is_held.load(std::memory_order_relaxed);
-  if (flush) {
+  if (flush || window_bytes_ >= options_.queue_bytes / 2) {
     buffer.release();
+    window_bytes_ = 0;
     wake = true;
   } else if (buffer.window() > options_.lookahead) {
     buffer.release((options_.lookahead + 1) / 2);
     wake = true;
   }
-  lock.unlock();
+  tell_noted(lock);
   if (wake) stream_.wake_worker();
+}
+
+// An observer may let tensors go, which takes the mutex.
+void Channel::Core::tell_noted(Lock& lock) noexcept {
+  if (noted_.empty()) [[likely]] return lock.unlock();
+  const std::vector<Event> events = std::exchange(noted_, {});
+  lock.unlock();
+  for (const Event& event : events) watch_.emit(event);
 }
 
 void Channel::Core::wait_for(Waiter& waiter, Kind kind, std::uint64_t id) noexcept {
@@ -90,22 +107,18 @@ void Channel::Core::wait_for(Waiter& waiter, Kind kind, std::uint64_t id) noexce
   watch_.emit({.kind = EventKind::wait_end, .id = id, .name = name_of(kind)});
 }
 
-void Channel::Core::tell_queued(Kind kind, std::uint64_t id, std::string_view name) const noexcept {
-  watch_.emit({.kind = EventKind::command_queued, .id = id, .name = name.empty() ? name_of(kind) : name});
-}
-
 // The last reference to a tensor is gone: it is deleted by the last operation that names it, if that still waits in the window.
 void Channel::Core::drop_reference(Slot* target) noexcept {
   if (!target) return;
   runtime::CommandBuffer& buffer = stream_.buffer;
   if (!target->on_worker) {
-    watch_.emit({.kind = EventKind::tensor_erase, .tensor = target->tensor});
+    if (watch_) noted_.push_back({.kind = EventKind::tensor_erase, .time_ns = now_ns(), .tensor = target->tensor});
   } else if (buffer.open(target->last_use) && target->last_command->kind == Kind::apply) {
     target->last_command->deletes.push_back(target->index);
   } else {
     Command& command = buffer.begin(Kind::del, {});
     command.inputs.push_back(target->index);
-    commit();
+    commit(command);
   }
   slots_.free(*target);
 }
@@ -118,8 +131,7 @@ void Channel::Core::close(Site site) {
   state_ = State::closing;
   if (watch_.profiling()) {
     watch_.set_profiling(false);
-    stream_.buffer.begin(Kind::stop_profile, site);
-    commit();
+    commit(stream_.buffer.begin(Kind::stop_profile, site));
   }
   constants_.clear(slots_, [&](Slot& slot) {
     if (--slot.references == 0) drop_reference(&slot);
@@ -131,7 +143,7 @@ void Channel::Core::close(Site site) {
   Waiter waiter;
   Command& command = stream_.buffer.begin(Kind::stop, site);
   command.waiter = &waiter;
-  commit();
+  commit(command);
   leave(lock, true);
   stream_.let_throttled_go();
   waiter.wait();
@@ -158,7 +170,7 @@ void Channel::Core::take_back(machine::StorageId storage) noexcept {
   if (state_.load() != State::open) return;
   Command& command = stream_.buffer.begin(Kind::take_back, {});
   command.value = storage;
-  commit();
+  commit(command);
   leave(lock, false);
 }
 

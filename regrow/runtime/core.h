@@ -92,11 +92,12 @@ class Channel::Core final : public runtime::Returns,
   void check_open(Lock& lock, Site site);
   Lock enter_with_room(Site site);        // locked, open, and room in the queue
   bool full() const noexcept;
-  // Leaving: the command enters the stream, the lock is released. `flush`: all of the window goes to the worker.
-  void commit() noexcept;
+  // Leaving: the command enters the stream; the lock is released, then what is to be observed is told. `flush`: all of the window goes
+  // to the worker.
+  void commit(const Command& command) noexcept;
   void leave(Lock& lock, bool flush) noexcept;
   void wait_for(runtime::Waiter& waiter, Kind kind, std::uint64_t id) noexcept;
-  void tell_queued(Kind kind, std::uint64_t id, std::string_view name) const noexcept;
+  void tell_noted(Lock& lock) noexcept;
 
   // Issuing (issue.cc).
   Lock prepare(const Op& op, std::span<const Handle> inputs, Site site);
@@ -107,7 +108,6 @@ class Channel::Core final : public runtime::Returns,
   void materialize(Slot& slot, Site site);
   void name(Slot& slot, Command& command) noexcept;
   void enqueue_put(Slot& slot, HostArray value, Site site, runtime::Waiter* waiter);
-  Handle finish_put(Lock& lock, Slot& slot, runtime::Waiter* waiter, std::uint64_t first_id);
   void drop_reference(Slot* target) noexcept;
   void forget_failed_constants();
   void note_issued(Issued& issued, std::span<Handle> outputs);
@@ -126,7 +126,9 @@ class Channel::Core final : public runtime::Returns,
   RandomState random_;
   std::vector<std::string> scopes_;
   runtime::Watch watch_;
+  std::vector<Event> noted_;  // by the call that holds the mutex, to be told without it: names are static
   std::array<std::size_t, max_devices> budgets_{};
+  std::size_t window_bytes_ = 0;  // of host values since the window was last empty
   std::uint64_t known_failed_puts_ = 0;
   bool warned_drop_ = false, warned_swap_ = false;
   std::atomic<State> state_{State::open};

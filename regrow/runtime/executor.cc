@@ -264,10 +264,10 @@ void Executor::note_error(SlotIndex index, ErrorId error) {
   errors_.retain(error);
 }
 
-Executor::ErrorId Executor::fail(Failure failure) {
+Executor::ErrorId Executor::fail(Failure failure, bool of_operation) {
   watch_.emit({.kind = EventKind::worker_error, .name = failure.message,
                .detail = failure.site.line ? fmt::format("{}:{}", failure.site.file, failure.site.line) : std::string()});
-  if (!catch_exceptions_ && !fatal_) fatal_ = failure.thrown();
+  if (of_operation && !catch_exceptions_ && !fatal_) fatal_ = failure.thrown();
   return errors_.add(std::move(failure));
 }
 

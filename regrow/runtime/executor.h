@@ -73,7 +73,7 @@ class Executor {
   ErrorId error_of(SlotIndex slot) const;
   void forget_slot(SlotIndex slot);
   void note_error(SlotIndex slot, ErrorId error);
-  ErrorId fail(Failure failure);
+  ErrorId fail(Failure failure, bool of_operation = true);
   void set_option(const Command& command);
 
   // What the machine wants done (actions.cc).

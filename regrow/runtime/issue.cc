@@ -54,7 +54,7 @@ void Channel::Core::submit(Lock& lock, const Op& op, std::span<Handle> outputs, 
 
   if (host_computable(record) && compute_on_host(op, outputs)) {
     if (issued) issued->on_host = true, note_issued(*issued, outputs);
-    lock.unlock();
+    tell_noted(lock);
     if (issued) tell_issued(*issued, op);
     return;
   }
@@ -105,7 +105,7 @@ std::uint64_t Channel::Core::enqueue(const Op& op, std::span<Handle> outputs, Si
     output.desc = out;
     outputs[k] = slots_.handle_of(slot);
   }
-  commit();
+  commit(command);
   return command.id;
 }
 
@@ -161,7 +161,8 @@ void Channel::Core::enqueue_put(Slot& slot, HostArray value, Site site, Waiter* 
   output.desc = slot.desc;
   slot.on_worker = true;
   name(slot, command);
-  commit();
+  window_bytes_ += command.host.bytes();
+  commit(command);
 }
 
 Handle Channel::Core::put(HostArray value, const PutOptions& options, Site site) {
@@ -170,7 +171,11 @@ Handle Channel::Core::put(HostArray value, const PutOptions& options, Site site)
   const bool shared = !options.no_cache && runtime::ConstantCache::accepts(value);
   if (shared) {
     forget_failed_constants();
-    if (Slot* known = constants_.find(value, options.device, slots_)) return slots_.handle_of(slots_.create_alias(*known));
+    if (Slot* known = constants_.find(value, options.device, slots_)) {
+      const Handle handle = slots_.handle_of(slots_.create_alias(*known));
+      leave(lock, false);
+      return handle;
+    }
   }
   Slot& slot = slots_.create();
   slot.desc = Desc::dense(value.dtype(), value.shape(), options.device);
@@ -191,7 +196,6 @@ Handle Channel::Core::put(HostArray value, const PutOptions& options, Site site)
   const std::string scope = watch_ ? scope_path() : std::string();
   leave(lock, waits);
   if (watch_) [[unlikely]] {
-    tell_queued(Kind::put, id, {});
     watch_.emit({.kind = EventKind::tensor_declare, .device = desc.device.index, .tensor = tensor, .bytes = bytes,
                  .name = scope + "put", .desc = &desc});
   }
@@ -232,10 +236,9 @@ Handle Channel::Core::put(DeviceTensor tensor, Site site) {
   const Handle handle = slots_.handle_of(slot);
   const Desc desc = slot.desc;
   const std::uint64_t id = command.id, tensor_id = slot.tensor;
-  commit();
+  commit(command);
   leave(lock, waits);
   if (watch_) [[unlikely]] {
-    tell_queued(Kind::put_foreign, id, {});
     watch_.emit({.kind = EventKind::tensor_declare, .device = desc.device.index, .tensor = tensor_id, .bytes = desc.bytes(),
                  .name = "put", .desc = &desc});
   }
@@ -279,7 +282,6 @@ void Channel::Core::tell_issued(const Issued& issued, const Op& op) const {
   event.inputs = issued.inputs;
   event.outputs = issued.outputs;
   watch_.emit(event);
-  if (!issued.on_host) watch_.emit({.kind = EventKind::command_queued, .time_ns = issued.time_ns, .id = issued.id, .name = op.name()});
   for (std::size_t k = 0; k < issued.outputs.size(); ++k) {
     const Desc& desc = issued.descs[k];
     watch_.emit({.kind = EventKind::shape_inferred, .flag = desc.known, .device = desc.device.index, .time_ns = issued.time_ns,

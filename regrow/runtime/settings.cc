@@ -36,10 +36,8 @@ void Channel::Core::set_option(std::string_view name, std::size_t value, Site si
   for (const OptionSpec& spec : option_specs())
     if (spec.name == name) command.member = spec.member;
   command.value = value;
-  const std::uint64_t id = command.id;
-  commit();
+  commit(command);
   leave(lock, false);
-  tell_queued(Kind::set_option, id, {});
 }
 
 std::size_t Channel::Core::get_option(std::string_view name, Site site) {
@@ -71,9 +69,10 @@ void Channel::Core::start_profile() {
     const Slot& slot = slots_[i];
     if (slot.in_use && slot.target == i && !slot.on_worker) on_host.emplace_back(slot.tensor, slot.desc);
   }
-  const std::uint64_t id = stream_.buffer.begin(Kind::start_profile, {}).id;
-  commit();
-  watch_.emit({.kind = EventKind::profile_begin, .id = id});
+  lock.unlock();
+  watch_.emit({.kind = EventKind::profile_begin});  // before the worker can announce anything
+  lock = enter({});
+  commit(stream_.buffer.begin(Kind::start_profile, {}));
   leave(lock, false);
   for (const auto& [tensor, desc] : on_host)
     watch_.emit({.kind = EventKind::tensor_declare, .flag = true, .device = desc.device.index, .tensor = tensor, .name = "host",
@@ -90,8 +89,7 @@ void Channel::Core::stop_profile() {
   }
   Observer* const observer = watch_.observer();
   watch_.set_profiling(false);
-  stream_.buffer.begin(Kind::stop_profile, {});
-  commit();
+  commit(stream_.buffer.begin(Kind::stop_profile, {}));
   leave(lock, false);
   for (std::uint64_t tensor : on_host)
     if (observer) runtime::deliver(*observer, {.kind = EventKind::tensor_erase, .flag = true, .tensor = tensor});

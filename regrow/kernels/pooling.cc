@@ -17,24 +17,35 @@
 #define REGROW_KERNELS_POOLING_ONCE
 namespace regrow::kernels {
 
-constexpr std::int64_t pool_lanes = 64;  // channels at a time, where they lie together
+constexpr std::int64_t pool_lanes = 64;  // windows at a time
 
-// How many channels of an image are done together: planes that lie apart are walked one after the other.
-inline std::int64_t lanes_of(const View& image) { return image.strides()[1] == 1 ? pool_lanes : 1; }
+// Windows that are done together: of neighbouring channels where these lie together in memory, of neighbouring columns otherwise.
+enum class Lanes : std::uint8_t { channels, columns };
 
-// One window of some channels of one image: rows [top, bottom) and columns [left, right) of it are inside.
+inline Lanes lanes_along(const Pooling& s, const View& image) {
+  return image.strides()[1] == 1 && s.channels >= 8 ? Lanes::channels : Lanes::columns;
+}
+
+// `lanes` windows of one image: this one and those of the next channels or columns. Rows [top, bottom) and columns [left, right)
+// of it are inside, of all of them the same part.
 struct Window {
-  std::int64_t n, c, lanes, oh, ow;
+  std::int64_t n, c, oh, ow, lanes;
   std::int64_t top, bottom, left, right;
 };
 
-// A tensor (n, c, h, w) with its strides at hand.
+// A tensor (n, c, h, w) with its strides at hand, and the distance from lane to lane.
 template <class T>
 struct Planes {
   T* data;
-  std::int64_t n, c, h, w;
-  explicit Planes(const View& view)
-      : data(view.as<T>()), n(view.strides()[0]), c(view.strides()[1]), h(view.strides()[2]), w(view.strides()[3]) {}
+  std::int64_t n, c, h, w, step;
+  // `column_step`: of a window in this tensor, the stride in an image, 1 in a result.
+  Planes(const View& view, Lanes along, std::int64_t column_step)
+      : data(view.as<T>()),
+        n(view.strides()[0]),
+        c(view.strides()[1]),
+        h(view.strides()[2]),
+        w(view.strides()[3]),
+        step(along == Lanes::channels ? c : w * column_step) {}
   T* at(const Window& window, std::int64_t y, std::int64_t x) const { return data + window.n * n + window.c * c + y * h + x * w; }
 };
 
@@ -44,7 +55,7 @@ struct Planes {
 HWY_BEFORE_NAMESPACE();
 namespace regrow::kernels::HWY_NAMESPACE {
 
-// The loops below are plain, and become vectors along the channels where these lie together.
+// The loops below are plain, and become vectors along the lanes.
 
 template <class T>
 void load(const T* from, std::int64_t step, std::int64_t lanes, Wide<T>* HWY_RESTRICT to) {
@@ -64,45 +75,67 @@ void store(const Wide<T>* HWY_RESTRICT from, std::int64_t step, std::int64_t lan
   }
 }
 
-// Calls f(window) for the windows of units [first, last): a unit is `lanes` channels of one image.
+// The windows of one row of results, column by column; those that are inside as a whole together.
 template <class F>
-void for_windows(const Pooling& s, std::int64_t lanes, std::int64_t first, std::int64_t last, F&& f) {
-  const std::int64_t groups = (s.channels + lanes - 1) / lanes;
+void for_columns(const Pooling& s, Window& w, F&& f) {
+  for (w.ow = 0; w.ow < s.out[1]; w.ow += w.lanes) {
+    const std::int64_t x = w.ow * s.stride[1] - s.padding[1];
+    w.left = std::max<std::int64_t>(x, 0), w.right = std::min(x + s.window[1], s.in[1]);
+    const std::int64_t whole = (s.in[1] - s.window[1] - x) / s.stride[1] + 1;  // from here on
+    w.lanes = x < 0 || x + s.window[1] > s.in[1] ? 1 : std::min({pool_lanes, whole, s.out[1] - w.ow});
+    f(w);
+  }
+}
+
+template <class F>
+void for_channels(const Pooling& s, Window& w, F&& f) {
+  w.lanes = std::min(pool_lanes, s.channels - w.c);
+  for (w.ow = 0; w.ow < s.out[1]; ++w.ow) {
+    const std::int64_t x = w.ow * s.stride[1] - s.padding[1];
+    w.left = std::max<std::int64_t>(x, 0), w.right = std::min(x + s.window[1], s.in[1]);
+    f(w);
+  }
+}
+
+// Calls f(window) for the windows of units [first, last): a unit is one plane of one image, or pool_lanes of them.
+template <class F>
+void for_windows(const Pooling& s, Lanes along, std::int64_t first, std::int64_t last, F&& f) {
+  const std::int64_t planes = along == Lanes::channels ? pool_lanes : 1, units = (s.channels + planes - 1) / planes;
   for (std::int64_t unit = first; unit < last; ++unit) {
     Window w{};
-    w.n = unit / groups, w.c = unit % groups * lanes, w.lanes = std::min(lanes, s.channels - w.c);
+    w.n = unit / units, w.c = unit % units * planes;
     for (w.oh = 0; w.oh < s.out[0]; ++w.oh) {
       const std::int64_t y = w.oh * s.stride[0] - s.padding[0];
       w.top = std::max<std::int64_t>(y, 0), w.bottom = std::min(y + s.window[0], s.in[0]);
-      for (w.ow = 0; w.ow < s.out[1]; ++w.ow) {
-        const std::int64_t x = w.ow * s.stride[1] - s.padding[1];
-        w.left = std::max<std::int64_t>(x, 0), w.right = std::min(x + s.window[1], s.in[1]);
-        f(w);
-      }
+      along == Lanes::channels ? for_channels(s, w, f) : for_columns(s, w, f);
     }
   }
 }
 
-// `Single`: one channel, without the overhead of loops over several.
-template <bool Single>
-std::int64_t lanes_in(const Window& w) {
-  return Single ? 1 : w.lanes;
+// Adds up in sum[i step], where no two lanes meet.
+template <class W>
+void add_where(const std::int32_t* HWY_RESTRICT winner, std::int32_t index, const W* HWY_RESTRICT x, std::int64_t step,
+               std::int64_t lanes, W* sum) {
+  if (step == 1) {
+    for (std::int64_t i = 0; i < lanes; ++i) sum[i] = winner[i] == index ? sum[i] + x[i] : sum[i];
+  } else {
+    for (std::int64_t i = 0; i < lanes; ++i) sum[i * step] += winner[i] == index ? x[i] : W(0);  // sums are never -0
+  }
 }
 
-// Which element of the window wins in each channel, counted row by row among those inside.
-template <class T, bool Single>
+// Which element of each window wins, counted row by row among those inside.
+template <class T>
 void find_winners(const Planes<const T>& x, const Window& w, Wide<T>* HWY_RESTRICT best, std::int32_t* HWY_RESTRICT winner) {
-  const std::int64_t lanes = lanes_in<Single>(w);
   Wide<T> next[pool_lanes];
   std::int32_t index = 0;
   for (std::int64_t row = w.top; row < w.bottom; ++row)
     for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
-      load(x.at(w, row, column), x.c, lanes, next);
+      load(x.at(w, row, column), x.step, w.lanes, next);
       if (index == 0) {
-        for (std::int64_t i = 0; i < lanes; ++i) best[i] = next[i], winner[i] = 0;
+        for (std::int64_t i = 0; i < w.lanes; ++i) best[i] = next[i], winner[i] = 0;
         continue;
       }
-      for (std::int64_t i = 0; i < lanes; ++i) {
+      for (std::int64_t i = 0; i < w.lanes; ++i) {
         const bool better = (next[i] > best[i]) | ((next[i] != next[i]) & (best[i] == best[i]));
         best[i] = better ? next[i] : best[i];
         winner[i] = better ? index : winner[i];
@@ -110,116 +143,100 @@ void find_winners(const Planes<const T>& x, const Window& w, Wide<T>* HWY_RESTRI
     }
 }
 
-template <class T, bool Single>
+template <class T>
 void max_of_units(const Pooling& s, const View& values, const View& x, const View& out, std::int64_t first, std::int64_t last) {
-  const Planes<const T> from(values), compared(x);
-  const Planes<T> to(out);
+  const Lanes along = lanes_along(s, x);
+  const Planes<const T> from(values, along, s.stride[1]), compared(x, along, s.stride[1]);
+  const Planes<T> to(out, along, 1);
   const bool itself = values.data == x.data && values.strides() == x.strides();
-  for_windows(s, lanes_of(x), first, last, [&](const Window& w) HWY_ATTR {
-    const std::int64_t lanes = lanes_in<Single>(w);
+  for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
     Wide<T> best[pool_lanes];
     std::int32_t winner[pool_lanes];
-    find_winners<T, Single>(compared, w, best, winner);
+    find_winners<T>(compared, w, best, winner);
     if (!itself) {
       Wide<T> next[pool_lanes];
       std::int32_t index = 0;
       for (std::int64_t row = w.top; row < w.bottom; ++row)
         for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
-          load(from.at(w, row, column), from.c, lanes, next);
-          for (std::int64_t i = 0; i < lanes; ++i) best[i] = winner[i] == index ? next[i] : best[i];
+          load(from.at(w, row, column), from.step, w.lanes, next);
+          for (std::int64_t i = 0; i < w.lanes; ++i) best[i] = winner[i] == index ? next[i] : best[i];
         }
     }
-    store(best, to.c, lanes, to.at(w, w.oh, w.ow));
+    store(best, to.step, w.lanes, to.at(w, w.oh, w.ow));
   });
 }
 
-template <class T, bool Single>
+// Of several windows that share elements, an element meets the first one first: along a row of one window from right to left.
+template <class T>
 void max_back_of_units(const Pooling& s, const View& grad, const View& x, const View& sums, std::int64_t first,
                        std::int64_t last) {
-  const Planes<const T> from(grad), compared(x);
-  const Planes<Wide<T>> to(sums);
-  for_windows(s, lanes_of(x), first, last, [&](const Window& w) HWY_ATTR {
-    const std::int64_t lanes = lanes_in<Single>(w);
+  const Lanes along = lanes_along(s, x);
+  const Planes<const T> from(grad, along, 1), compared(x, along, s.stride[1]);
+  const Planes<Wide<T>> to(sums, along, s.stride[1]);
+  for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
     Wide<T> best[pool_lanes], gradient[pool_lanes];
     std::int32_t winner[pool_lanes];
-    find_winners<T, Single>(compared, w, best, winner);
-    load(from.at(w, w.oh, w.ow), from.c, lanes, gradient);
-    std::int32_t index = 0;
+    find_winners<T>(compared, w, best, winner);
+    load(from.at(w, w.oh, w.ow), from.step, w.lanes, gradient);
     for (std::int64_t row = w.top; row < w.bottom; ++row)
-      for (std::int64_t column = w.left; column < w.right; ++column, ++index) {
-        Wide<T>* sum = to.at(w, row, column);
-        if (to.c == 1) {
-          for (std::int64_t i = 0; i < lanes; ++i) sum[i] = winner[i] == index ? sum[i] + gradient[i] : sum[i];
-        } else {
-          for (std::int64_t i = 0; i < lanes; ++i)
-            if (winner[i] == index) sum[i * to.c] += gradient[i];
-        }
+      for (std::int64_t column = w.right; column-- > w.left;) {
+        const auto index = static_cast<std::int32_t>((row - w.top) * (w.right - w.left) + column - w.left);
+        add_where(winner, index, gradient, to.step, w.lanes, to.at(w, row, column));
       }
   });
 }
 
-template <class T, bool Single>
+template <class T>
 void mean_of_units(const Pooling& s, const View& x, const View& out, std::int64_t first, std::int64_t last) {
-  const Planes<const T> from(x);
-  const Planes<T> to(out);
+  const Lanes along = lanes_along(s, x);
+  const Planes<const T> from(x, along, s.stride[1]);
+  const Planes<T> to(out, along, 1);
   const auto area = static_cast<Wide<T>>(s.area());
-  for_windows(s, lanes_of(x), first, last, [&](const Window& w) HWY_ATTR {
-    const std::int64_t lanes = lanes_in<Single>(w);
+  for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
     Wide<T> sum[pool_lanes] = {}, next[pool_lanes];
     for (std::int64_t row = w.top; row < w.bottom; ++row)
       for (std::int64_t column = w.left; column < w.right; ++column) {
-        load(from.at(w, row, column), from.c, lanes, next);
-        for (std::int64_t i = 0; i < lanes; ++i) sum[i] += next[i];
+        load(from.at(w, row, column), from.step, w.lanes, next);
+        for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += next[i];
       }
-    for (std::int64_t i = 0; i < lanes; ++i) sum[i] /= area;
-    store(sum, to.c, lanes, to.at(w, w.oh, w.ow));
+    for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] /= area;
+    store(sum, to.step, w.lanes, to.at(w, w.oh, w.ow));
   });
 }
 
-template <class T, bool Single>
+template <class T>
 void mean_back_of_units(const Pooling& s, const View& grad, const View& sums, std::int64_t first, std::int64_t last) {
-  const Planes<const T> from(grad);
-  const Planes<Wide<T>> to(sums);
+  const Lanes along = lanes_along(s, sums);
+  const Planes<const T> from(grad, along, 1);
+  const Planes<Wide<T>> to(sums, along, s.stride[1]);
   const auto area = static_cast<Wide<T>>(s.area());
-  for_windows(s, lanes_of(sums), first, last, [&](const Window& w) HWY_ATTR {
-    const std::int64_t lanes = lanes_in<Single>(w);
+  for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
     Wide<T> share[pool_lanes];
-    load(from.at(w, w.oh, w.ow), from.c, lanes, share);
-    for (std::int64_t i = 0; i < lanes; ++i) share[i] /= area;
+    load(from.at(w, w.oh, w.ow), from.step, w.lanes, share);
+    for (std::int64_t i = 0; i < w.lanes; ++i) share[i] /= area;
     for (std::int64_t row = w.top; row < w.bottom; ++row)
-      for (std::int64_t column = w.left; column < w.right; ++column) {
+      for (std::int64_t column = w.right; column-- > w.left;) {
         Wide<T>* sum = to.at(w, row, column);
-        if (to.c == 1) {
-          for (std::int64_t i = 0; i < lanes; ++i) sum[i] += share[i];
+        if (to.step == 1) {
+          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += share[i];
         } else {
-          for (std::int64_t i = 0; i < lanes; ++i) sum[i * to.c] += share[i];
+          for (std::int64_t i = 0; i < w.lanes; ++i) sum[i * to.step] += share[i];
         }
       }
   });
 }
 
 void max_units(const Pooling& s, const View& values, const View& x, const View& out, std::int64_t first, std::int64_t last) {
-  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR {
-    return lanes_of(x) == 1 ? max_of_units<T, true>(s, values, x, out, first, last)
-                            : max_of_units<T, false>(s, values, x, out, first, last);
-  });
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { max_of_units<T>(s, values, x, out, first, last); });
 }
 void max_back_units(const Pooling& s, const View& grad, const View& x, const View& sums, std::int64_t first, std::int64_t last) {
-  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR {
-    return lanes_of(x) == 1 ? max_back_of_units<T, true>(s, grad, x, sums, first, last)
-                            : max_back_of_units<T, false>(s, grad, x, sums, first, last);
-  });
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { max_back_of_units<T>(s, grad, x, sums, first, last); });
 }
 void mean_units(const Pooling& s, const View& x, const View& out, std::int64_t first, std::int64_t last) {
-  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR {
-    return lanes_of(x) == 1 ? mean_of_units<T, true>(s, x, out, first, last) : mean_of_units<T, false>(s, x, out, first, last);
-  });
+  with_float(x.dtype(), [&]<class T>(T) HWY_ATTR { mean_of_units<T>(s, x, out, first, last); });
 }
 void mean_back_units(const Pooling& s, const View& grad, const View& sums, std::int64_t first, std::int64_t last) {
-  with_float(grad.dtype(), [&]<class T>(T) HWY_ATTR {
-    return lanes_of(sums) == 1 ? mean_back_of_units<T, true>(s, grad, sums, first, last)
-                               : mean_back_of_units<T, false>(s, grad, sums, first, last);
-  });
+  with_float(grad.dtype(), [&]<class T>(T) HWY_ATTR { mean_back_of_units<T>(s, grad, sums, first, last); });
 }
 
 }  // namespace regrow::kernels::HWY_NAMESPACE
@@ -239,7 +256,8 @@ constexpr double least_elements = 1 << 16;  // that a thread is woken for
 // body(first, last) for all units, on several threads.
 template <class Body>
 void for_units(const Pooling& s, const View& image, Body&& body) {
-  const std::int64_t lanes = lanes_of(image), units = s.batch * ((s.channels + lanes - 1) / lanes);
+  const std::int64_t planes = lanes_along(s, image) == Lanes::channels ? pool_lanes : 1;
+  const std::int64_t units = s.batch * ((s.channels + planes - 1) / planes);
   const double elements = static_cast<double>(s.batch * s.channels * s.out[0] * s.out[1] * s.area());
   const int parts = parts_for(elements, least_elements);
   for_parts(parts, [&](int index) { body(cut(units, parts, index), cut(units, parts, index + 1)); });

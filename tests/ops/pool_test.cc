@@ -148,15 +148,19 @@ TEST(Pool2d, AgreesWithLoops) {
 }
 
 TEST(Pool2d, BitsDoNotDependOnLayout) {
-  const Geometry g{{2, 20, 7, 9}, {3, 3}, {2, 2}, {1, 1}};
-  const Value x = random_value(DType::f32, g.image, 1), grad = random_value(DType::f32, g.result(), 2);
-  const Value reversed = laid_out(x, {20 * 63, 63, -9, 1}), last = laid_out(x, channels_last_strides(g.image));
-  const Value grad_last = laid_out(grad, channels_last_strides(g.result()));
-  for (const Value& other : {reversed, last}) {
-    EXPECT_EQ(run(g.call("max_pool2d"), {other})[0].to_bytes(), run(g.call("max_pool2d"), {x})[0].to_bytes());
-    EXPECT_EQ(run(g.call("avg_pool2d"), {other})[0].to_bytes(), run(g.call("avg_pool2d"), {x})[0].to_bytes());
-    EXPECT_EQ(run(g.call("max_pool2d_gradient"), {grad_last, other})[0].to_bytes(),
-              run(g.call("max_pool2d_gradient"), {grad, x})[0].to_bytes());
+  for (const Geometry& g : {Geometry{{2, 20, 7, 9}, {3, 3}, {2, 2}, {1, 1}}, Geometry{{1, 9, 8, 140}, {3, 4}, {1, 1}, {1, 2}}}) {
+    const Value x = random_value(DType::f32, g.image, 1), grad = random_value(DType::f32, g.result(), 2);
+    const Value reversed = laid_out(x, {g.image[1] * g.image[2] * g.image[3], g.image[2] * g.image[3], -g.image[3], 1}),
+                last = laid_out(x, channels_last_strides(g.image));
+    const Value grad_last = laid_out(grad, channels_last_strides(g.result()));
+    for (const Value& other : {reversed, last}) {
+      EXPECT_EQ(run(g.call("max_pool2d"), {other})[0].to_bytes(), run(g.call("max_pool2d"), {x})[0].to_bytes());
+      EXPECT_EQ(run(g.call_with_size("avg_pool2d_gradient"), {grad_last})[0].to_bytes(),
+                run(g.call_with_size("avg_pool2d_gradient"), {grad})[0].to_bytes());
+      EXPECT_EQ(run(g.call("avg_pool2d"), {other})[0].to_bytes(), run(g.call("avg_pool2d"), {x})[0].to_bytes());
+      EXPECT_EQ(run(g.call("max_pool2d_gradient"), {grad_last, other})[0].to_bytes(),
+                run(g.call("max_pool2d_gradient"), {grad, x})[0].to_bytes());
+    }
   }
 }
 

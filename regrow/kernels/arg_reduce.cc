@@ -47,8 +47,8 @@ std::int64_t arg_of_elements(const Job& job, const T* x) {
   return at;
 }
 
-// Up to reduction_tile neighbouring results at once: of a few rows the extremes first, and their places only where they are the best
-// so far.
+// Up to reduction_tile neighbouring results at once: of a few rows the extremes first, and their places only where they are the
+// best so far.
 template <bool largest, class T, class A>
 void arg_across(const Job& job, const T* x, std::int64_t n, std::int64_t step, std::int64_t* found) {
   constexpr std::int64_t rows = 64;
@@ -91,7 +91,8 @@ template <bool largest, class T, class A>
 void arg_reduce_as(const Job& job, const View& x, const View& out) {
   constexpr std::int64_t worth = 1 << 16;  // elements that are worth waking a thread for
   const bool columns = by_columns(job.plan);
-  const std::int64_t results_a_tile = columns ? reduction_tile : std::clamp<std::int64_t>(worth / job.plan.count, 1, reduction_tile);
+  const std::int64_t results_a_tile =
+      columns ? reduction_tile : std::clamp<std::int64_t>(worth / job.plan.count, 1, reduction_tile);
   const std::int64_t tiles = tiles_of(job.plan, results_a_tile), step = job.plan.kept_out.back();
   const std::int64_t grain = std::max<std::int64_t>(1, worth * tiles / (element_count(job.plan.kept) * job.plan.count));
   parallel_for(tiles, grain, [&](std::int64_t begin, std::int64_t end) {

@@ -14,7 +14,7 @@
 namespace regrow::kernels {
 namespace {
 
-constexpr std::int64_t square = 64;        // side of the squares of a transposition
+constexpr std::int64_t square = 64;      // side of the squares of a transposition
 constexpr std::int64_t worth = 1 << 18;  // bytes that are worth waking a thread for
 
 template <class Unit>
@@ -28,10 +28,11 @@ void copy_row(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t
   }
 }
 
-// Two axes, of which `to` is dense along the last and `from` along the first: square by square, through memory of its own, since the
-// lines of a square may all fall on the same few places of the cache.
+// Two axes, of which `to` is dense along the last and `from` along the first: square by square, through memory of its own, since
+// the lines of a square may all fall on the same few places of the cache.
 template <class Unit>
-void transpose(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t to_stride, std::int64_t rows, std::int64_t columns) {
+void transpose(const Unit* from, std::int64_t from_stride, Unit* to, std::int64_t to_stride, std::int64_t rows,
+               std::int64_t columns) {
   alignas(64) Unit held[square][square];
   for (std::int64_t r = 0; r < rows; r += square)
     for (std::int64_t c = 0; c < columns; c += square) {
@@ -70,7 +71,8 @@ void run_copy(const CopyPlan& plan, const Unit* from, Unit* to) {
                 [&](std::int64_t a, std::int64_t b) { transpose(from + a, from_step, to + b, to_row, rows, n); });
         return;
       }
-  walk<2>(outer, {from_outer, to_outer}, [&](std::int64_t a, std::int64_t b) { copy_row(from + a, from_step, to + b, to_step, n); });
+  walk<2>(outer, {from_outer, to_outer},
+          [&](std::int64_t a, std::int64_t b) { copy_row(from + a, from_step, to + b, to_step, n); });
 }
 
 template void run_copy(const CopyPlan&, const std::uint8_t*, std::uint8_t*);

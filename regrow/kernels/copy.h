@@ -6,11 +6,12 @@
 
 namespace regrow::kernels {
 
-// to[i] = from[i] for every index i. The shapes and the sizes of the element types are equal; `from` may repeat elements (stride 0),
-// `to` must not; the two do not overlap.
+// to[i] = from[i] for every index i. The shapes and the sizes of the element types are equal; `from` may repeat elements (stride
+// 0), `to` must not; the two do not overlap.
 void copy(const View& from, const View& to);
 
-// The axes of one shape as two operands walk them, with axes merged where both can, sorted so that `to` advances least along the last.
+// The axes of one shape as two operands walk them, with axes merged where both can, sorted so that `to` advances least along the
+// last.
 struct CopyPlan {
   Shape shape;
   Strides from, to;

@@ -111,7 +111,8 @@ struct All {
 
 // A vector of accumulators from elements, where one instruction or two can do it.
 template <class T, class A>
-inline constexpr bool loads_directly = std::is_same_v<T, A> || is_short<T> || (std::is_same_v<T, float> && std::is_same_v<A, double>);
+inline constexpr bool loads_directly = std::is_same_v<T, A> || is_short<T> ||
+                                       (std::is_same_v<T, float> && std::is_same_v<A, double>);
 
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load(D d, const T* x) {
@@ -133,8 +134,10 @@ inline constexpr bool is_logical = std::is_same_v<Op, Any> || std::is_same_v<Op,
 template <class Op, class T, class A>
 HWY_INLINE A converted(T x) {
   if constexpr (is_logical<Op>) {
-    if constexpr (is_short<T>) return (x.bits & 0x7fff) != 0;
-    else return x != T{0};
+    if constexpr (is_short<T>)
+      return (x.bits & 0x7fff) != 0;
+    else
+      return x != T{0};
   } else {
     return static_cast<A>(x);
   }
@@ -260,15 +263,20 @@ const FoldLoops* loops() {
 template <class Op, class T>
 const FoldLoops* arithmetic(DType accumulator) {
   if (accumulator == DType::f64) return loops<Op, T, double>();
-  if constexpr (is_short<T>) return loops<Op, T, float>();
-  else if constexpr (std::is_integral_v<T>) return loops<Op, T, std::uint64_t>();
-  else return nullptr;
+  if constexpr (is_short<T>)
+    return loops<Op, T, float>();
+  else if constexpr (std::is_integral_v<T>)
+    return loops<Op, T, std::uint64_t>();
+  else
+    return nullptr;
 }
 
 template <class Op, class T>
 const FoldLoops* extreme() {
-  if constexpr (is_short<T>) return loops<Op, T, float>();
-  else return loops<Op, T, T>();
+  if constexpr (is_short<T>)
+    return loops<Op, T, float>();
+  else
+    return loops<Op, T, T>();
 }
 
 const FoldLoops* find_loops(Fold fold, DType in, DType accumulator) {

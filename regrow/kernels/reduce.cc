@@ -15,10 +15,11 @@
 namespace regrow::kernels {
 namespace {
 
-constexpr std::size_t levels = 54;     // of the tree of blocks: more than 63 bits of count can fill
-constexpr std::size_t widest = 8;      // bytes of the largest accumulator
+constexpr std::size_t levels = 54;  // of the tree of blocks: more than 63 bits of count can fill
+constexpr std::size_t widest = 8;   // bytes of the largest accumulator
 
-// Combines blocks of `width` accumulators pairwise, as a binary counter does: block 2k with 2k+1, those pairs likewise, and so on.
+// Combines blocks of `width` accumulators pairwise, as a binary counter does: block 2k with 2k+1, those pairs likewise, and so
+// on.
 class BlockTree {
  public:
   BlockTree(const FoldLoops& loops, std::int64_t width, std::size_t size) : loops_(loops), width_(width), size_(size) {}
@@ -34,8 +35,10 @@ class BlockTree {
     bool first = true;
     for (std::size_t level = 0; count_ >> level != 0; ++level) {
       if ((count_ >> level & 1) == 0) continue;
-      if (first) std::memcpy(acc, at(level), static_cast<std::size_t>(width_) * size_);
-      else merge(level, acc);
+      if (first)
+        std::memcpy(acc, at(level), static_cast<std::size_t>(width_) * size_);
+      else
+        merge(level, acc);
       first = false;
     }
   }
@@ -99,7 +102,8 @@ void store(const Job& job, const std::byte* acc, std::int64_t n, std::int64_t at
 template <class Unit>
 void fold_row(const Job& job, const Unit* x, std::int64_t first, std::int64_t end, std::byte* acc) {
   const Reduction& plan = job.plan;
-  if (end - first <= fold_block && plan.reduced.size() == 1 && plan.reduced_in[0] == 1) return job.loops.block(x + first, end - first, acc);
+  if (end - first <= fold_block && plan.reduced.size() == 1 && plan.reduced_in[0] == 1)
+    return job.loops.block(x + first, end - first, acc);
   Unit buffer[fold_block];
   ReductionCursor cursor(plan, first);
   BlockTree tree(job.loops, 1, job.acc_size());
@@ -114,7 +118,8 @@ void fold_row(const Job& job, const Unit* x, std::int64_t first, std::int64_t en
 // The same elements of n neighbouring results at once.
 template <class Unit>
 void fold_rows_across(const Job& job, const Unit* x, std::int64_t n, std::int64_t first, std::int64_t end, std::byte* acc) {
-  constexpr std::int64_t ahead = 16;  // rows that are fetched before their turn: the processor does not follow such steps by itself
+  constexpr std::int64_t ahead =
+      16;  // rows that are fetched before their turn: the processor does not follow such steps by itself
   alignas(64) std::byte lanes[fold_lanes * reduction_tile * widest];
   Unit gathered[reduction_tile];
   const std::int64_t step = job.plan.kept_in.back(), next_row = job.plan.reduced_in.back() * ahead;
@@ -150,13 +155,15 @@ void fold_range(const Job& job, const ReductionTile& tile, std::int64_t first, s
     fold_row(job, x + i * job.plan.kept_in.back(), first, end, acc + static_cast<std::size_t>(i) * job.acc_size());
 }
 
-// A tile whose elements several threads share: each folds ranges of a power of two of blocks, which are whole branches of the tree.
+// A tile whose elements several threads share: each folds ranges of a power of two of blocks, which are whole branches of the
+// tree.
 template <class Unit>
 void fold_shared(const Job& job, const ReductionTile& tile, std::byte* acc) {
   constexpr std::int64_t most = 32;
   alignas(64) std::byte branches[most][reduction_tile * widest];
   const std::int64_t blocks = (job.plan.count + fold_block - 1) / fold_block;
-  const auto length = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>((blocks + most - 1) / most))) * fold_block;
+  const auto length =
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>((blocks + most - 1) / most))) * fold_block;
   const std::int64_t count = (job.plan.count + length - 1) / length;
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k)
@@ -196,7 +203,10 @@ void fold_tiles(const Job& job) {
 }
 
 void store_identity(Fold fold, const View& out, double divisor) {
-  const Scalar value = fold == Fold::sum ? Scalar(0) : fold == Fold::any ? Scalar(false) : fold == Fold::all ? Scalar(true) : Scalar(1);
+  const Scalar value = fold == Fold::sum   ? Scalar(0)
+                       : fold == Fold::any ? Scalar(false)
+                       : fold == Fold::all ? Scalar(true)
+                                           : Scalar(1);
   alignas(8) std::byte element[8] = {};
   write_scalar(divisor == 0 ? Scalar(std::numeric_limits<double>::quiet_NaN()) : value, out.dtype(), element);
   const std::size_t size = size_of(out.dtype());

@@ -39,10 +39,10 @@ class ReductionCursor {
  public:
   // At element `first`.
   explicit ReductionCursor(const Reduction& plan, std::int64_t first = 0);
-  std::int64_t offset() const noexcept { return offset_; }                           // in elements
+  std::int64_t offset() const noexcept { return offset_; }                            // in elements
   std::int64_t run() const noexcept { return plan_.reduced.back() - index_.back(); }  // elements left along the last axis
   std::int64_t step() const noexcept { return plan_.reduced_in.back(); }
-  void advance(std::int64_t count) noexcept;                                          // count <= run()
+  void advance(std::int64_t count) noexcept;  // count <= run()
 
  private:
   const Reduction& plan_;

@@ -12,9 +12,9 @@ void require_index_type(DType indices);
 
 // A tensor along one axis: what is left of it without the axis, and the axis.
 struct Along {
-  Desc rest;               // shape and strides without the axis
-  std::int64_t size = 0;   // of the axis
-  std::int64_t step = 0;   // its stride, in elements
+  Desc rest;              // shape and strides without the axis
+  std::int64_t size = 0;  // of the axis
+  std::int64_t step = 0;  // its stride, in elements
 };
 Along along(const Desc& desc, std::size_t axis);
 
@@ -26,8 +26,8 @@ std::size_t resolved_bytes(const Desc& indices);
 // Throws Error unless x and the indices agree in every axis but one.
 void require_matching_axes(const Desc& x, const Desc& indices, std::size_t axis);
 
-// Adding into a tensor by index, in the order of the updates: 16-bit floating types are added in f32 and rounded once, which needs
-// workspace. `x`, `updates` and the output have one type, of numbers.
+// Adding into a tensor by index, in the order of the updates: 16-bit floating types are added in f32 and rounded once, which
+// needs workspace. `x`, `updates` and the output have one type, of numbers.
 void check_scatter_dtypes(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);  // of x, indices, updates
 std::size_t scatter_workspace(const CostCall& call);
 // Lays `x` out in what is added to: the output itself or f32 in the workspace, passes that to `add`, and rounds it to the output.
@@ -43,7 +43,8 @@ void add_elements(const T* from, std::int64_t from_step, A* to, std::int64_t to_
     A& sum = to[i * to_step];
     if constexpr (std::is_integral_v<A>)
       sum = static_cast<A>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(from[i * from_step]));
-    else sum += static_cast<A>(from[i * from_step]);
+    else
+      sum += static_cast<A>(from[i * from_step]);
   }
 }
 

@@ -5,14 +5,23 @@
 namespace regrow {
 
 std::vector<AttrSpec> reduction_attributes() {
-  return {{.name = "axis", .type = AttrType::axes, .fallback = Axes{}, .doc = "The axes to reduce; negative ones count from the end."},
+  return {{.name = "axis",
+           .type = AttrType::axes,
+           .fallback = Axes{},
+           .doc = "The axes to reduce; negative ones count from the end."},
           {.name = "keepdims", .type = AttrType::boolean, .fallback = false, .doc = "Whether reduced axes stay, with length 1."}};
 }
 
 std::vector<AttrSpec> accumulation_attributes() {
-  return {{.name = "axis", .type = AttrType::axes, .fallback = Axes{}, .doc = "The axes to reduce; negative ones count from the end."},
+  return {{.name = "axis",
+           .type = AttrType::axes,
+           .fallback = Axes{},
+           .doc = "The axes to reduce; negative ones count from the end."},
           {.name = "keepdims", .type = AttrType::boolean, .fallback = false, .doc = "Whether reduced axes stay, with length 1."},
-          {.name = "dtype", .type = AttrType::dtype, .optional = true, .doc = "Type of the result, and at least of what accumulates it."}};
+          {.name = "dtype",
+           .type = AttrType::dtype,
+           .optional = true,
+           .doc = "Type of the result, and at least of what accumulates it."}};
 }
 
 Dims reduced_axes(const Desc& x, const Attrs& attrs) { return attrs.get<Axes>("axis").resolve(x.shape.rank()); }

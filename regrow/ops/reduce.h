@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all reductions share: their attributes, the shape and strides of the result, and how a gradient goes back over them. Any thread.
+// What all reductions share: their attributes, the shape and strides of the result, and how a gradient goes back over them. Any
+// thread.
 #pragma once
 
 #include "regrow/ops/op.h"
@@ -23,7 +24,8 @@ void infer_reduction(const InferCall& call);
 // The same where a result of no elements has no value. Throws Error "max: nothing to reduce in (0, 3) over the axes (0,)".
 void infer_reduction_of_something(const InferCall& call);
 
-// `dtypes` of sums and products: attribute `dtype` if given, otherwise i64 or u64 for integers and bool, the type itself for the rest.
+// `dtypes` of sums and products: attribute `dtype` if given, otherwise i64 or u64 for integers and bool, the type itself for the
+// rest.
 void widened_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
 
 // A result, or its gradient, as it would be with keepdims: reshaped if axes were dropped.

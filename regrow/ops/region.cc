@@ -14,15 +14,21 @@ std::int64_t steps_between(std::int64_t start, std::int64_t stop, std::int64_t s
 
 std::vector<AttrSpec> region_attributes() {
   return {{.name = "start", .type = AttrType::dims, .doc = "First index of each axis."},
-          {.name = "stop", .type = AttrType::dims, .doc = "Index before which each axis ends; -1 ends a negative step after index 0."},
+          {.name = "stop",
+           .type = AttrType::dims,
+           .doc = "Index before which each axis ends; -1 ends a negative step after index 0."},
           {.name = "step", .type = AttrType::dims, .doc = "Distance between the indices of each axis; may be negative."},
-          {.name = "squeeze", .type = AttrType::dims, .fallback = Dims{}, .doc = "Axes to drop; each must have been cut to length 1."}};
+          {.name = "squeeze",
+           .type = AttrType::dims,
+           .fallback = Dims{},
+           .doc = "Axes to drop; each must have been cut to length 1."}};
 }
 
 Region region_of(const Desc& whole, const Attrs& attrs) {
   const Dims &start = attrs.get<Dims>("start"), &stop = attrs.get<Dims>("stop"), &step = attrs.get<Dims>("step");
   const std::size_t rank = whole.shape.size();
-  require(start.size() == rank && stop.size() == rank && step.size() == rank, "start, stop and step need one value for each axis");
+  require(start.size() == rank && stop.size() == rank && step.size() == rank,
+          "start, stop and step need one value for each axis");
   Region region{whole.shape, whole.strides, 0};
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t size = whole.shape[i];

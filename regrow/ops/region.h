@@ -6,8 +6,8 @@
 
 namespace regrow {
 
-// start, stop and step of every axis, resolved: an axis yields start, start + step, … before stop (with a negative step, after it;
-// stop is then -1 to reach index 0). `squeeze` names axes that an integer indexed: of length 1, dropped from the result.
+// start, stop and step of every axis, resolved: an axis yields start, start + step, … before stop (with a negative step, after
+// it; stop is then -1 to reach index 0). `squeeze` names axes that an integer indexed: of length 1, dropped from the result.
 std::vector<AttrSpec> region_attributes();
 
 struct Region {

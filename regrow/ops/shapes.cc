@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "regrow/tensor/visit.h"
 #include "regrow/tensor/format.h"
+#include "regrow/tensor/visit.h"
 
 namespace regrow {
 namespace {

@@ -23,7 +23,8 @@ Shape shape_from_value(const View& value);
 
 // `dtypes` of operators that only move elements: the type of the first input.
 void keep_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
-// `dtypes` of operators whose inputs all have one type, which is the output's. Throws Error "the element types differ: f32 and i64".
+// `dtypes` of operators whose inputs all have one type, which is the output's. Throws Error "the element types differ: f32 and
+// i64".
 void common_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
 
 // Runs `body`; the text of an Error gets "name: " in front. For errors that depend on values, which inference does not see.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two 16-bit floating types as storage: conversion to and from f32, rounding to nearest even (IEEE 754; bfloat16 likewise). Any thread.
+// The two 16-bit floating types as storage: conversion to and from f32, rounding to nearest even (IEEE 754; bfloat16 likewise).
+// Any thread.
 #pragma once
 
 #include <bit>

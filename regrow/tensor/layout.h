@@ -8,8 +8,8 @@
 
 namespace regrow {
 
-Strides contiguous_strides(const Shape& shape);          // row-major; the last axis is innermost
-Strides channels_last_strides(const Shape& nchw);        // of a 4-d (N, C, H, W): C innermost, then W, H, N
+Strides contiguous_strides(const Shape& shape);    // row-major; the last axis is innermost
+Strides channels_last_strides(const Shape& nchw);  // of a 4-d (N, C, H, W): C innermost, then W, H, N
 // Row-major, or the channels-last order; axes of length 1 may have any stride; an empty tensor is both.
 bool is_contiguous(const Shape& shape, const Strides& strides) noexcept;
 bool is_channels_last(const Shape& nchw, const Strides& strides) noexcept;

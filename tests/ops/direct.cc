@@ -34,8 +34,9 @@ Value make_view(const std::string& op, const OutDesc& out, std::span<const Value
   const Extent inner = extent_of(out.shape, out.strides);
   const auto first = value.first + inner.first * static_cast<std::int64_t>(size_of(out.dtype));
   const auto last = value.first + inner.last * static_cast<std::int64_t>(size_of(out.dtype));
-  check(out.count() == 0 || (first >= value.storage->data() + guard && last <= value.storage->data() + value.storage->size() - guard), op,
-        "is a view of what lies outside the storage");
+  check(out.count() == 0 ||
+            (first >= value.storage->data() + guard && last <= value.storage->data() + value.storage->size() - guard),
+        op, "is a view of what lies outside the storage");
   return value;
 }
 
@@ -153,8 +154,10 @@ std::vector<double> numbers(const HostArray& array) {
   visit_type(array.dtype(), [&]<class T>(Type<T>) {
     const T* elements = reinterpret_cast<const T*>(array.data());
     for (std::int64_t i = 0; i < array.count(); ++i) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) values.push_back(static_cast<float>(elements[i]));
-      else values.push_back(static_cast<double>(elements[i]));
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        values.push_back(static_cast<float>(elements[i]));
+      else
+        values.push_back(static_cast<double>(elements[i]));
     }
   });
   return values;

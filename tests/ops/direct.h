@@ -34,8 +34,8 @@ struct Options {
   int in_place = -1;     // index of the input whose storage output 0 takes over
 };
 
-// Infers, measures where shapes depend on values, makes views or computes. Checks on the way (throws std::logic_error): the guards,
-// that inputs keep their bytes, that what is inferred is well formed. Throws what infer and compute throw.
+// Infers, measures where shapes depend on values, makes views or computes. Checks on the way (throws std::logic_error): the
+// guards, that inputs keep their bytes, that what is inferred is well formed. Throws what infer and compute throw.
 std::vector<Value> run(const Op& op, std::span<const Value> in, const Options& options = {});
 inline std::vector<Value> run(const Op& op, std::initializer_list<Value> in, const Options& options = {}) {
   return run(op, std::span<const Value>(in.begin(), in.size()), options);
@@ -73,8 +73,10 @@ HostArray array(const Shape& shape, const std::vector<double>& values) {
   } else {
     std::vector<T> converted;
     for (double value : values) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) converted.push_back(T(static_cast<float>(value)));
-      else converted.push_back(static_cast<T>(value));
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        converted.push_back(T(static_cast<float>(value)));
+      else
+        converted.push_back(static_cast<T>(value));
     }
     return HostArray::from(converted, shape);
   }

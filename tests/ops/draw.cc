@@ -72,7 +72,8 @@ std::vector<Lay> layouts(const Shape& shape) {
 
 std::string Case::text() const {
   std::string inside;
-  for (const HostArray& input : inputs) inside += (inside.empty() ? "" : ", ") + to_string(input.dtype()) + to_string(input.shape());
+  for (const HostArray& input : inputs)
+    inside += (inside.empty() ? "" : ", ") + to_string(input.dtype()) + to_string(input.shape());
   const std::string attributes = op.attrs().text();
   return std::string(op.name()) + "(" + inside + (attributes.empty() ? "" : "; " + attributes) + ")";
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs for tests of operators: values that depend on a seed alone, and the ways in which a tensor may lie in memory. Any thread.
+// Inputs for tests of operators: values that depend on a seed alone, and the ways in which a tensor may lie in memory. Any
+// thread.
 #pragma once
 
 #include <string>
@@ -27,8 +28,8 @@ struct Case {
   std::vector<HostArray> inputs;
   std::string text() const;  // "sum(f32(2, 3))"
 };
-// Every sample of the operator with every element type that it accepts: as the sample says, and with the first floating type of the
-// sample (or its only type) replaced by each of the 13.
+// Every sample of the operator with every element type that it accepts: as the sample says, and with the first floating type of
+// the sample (or its only type) replaced by each of the 13.
 std::vector<Case> cases(const OpRecord& record);
 // The samples with f64 in place of floating types, where accepted: for gradients.
 std::vector<Case> gradient_cases(const OpRecord& record);

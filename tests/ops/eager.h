@@ -18,8 +18,9 @@ class EagerRecorder : public Recorder {
   std::vector<Var> apply(const Op& op, std::span<const Var> in, RandomState random = {});
   Var apply(const Op& op, std::initializer_list<Var> in) { return apply(op, std::span<const Var>(in.begin(), in.size())).at(0); }
 
-  // Of the sum of outs[k] * seeds[k], with respect to `wanted`; null where nothing flows. What computes them is recorded too. Rules
-  // see only the values that their record saves. Throws std::logic_error if a rule gives a gradient of another shape or type.
+  // Of the sum of outs[k] * seeds[k], with respect to `wanted`; null where nothing flows. What computes them is recorded too.
+  // Rules see only the values that their record saves. Throws std::logic_error if a rule gives a gradient of another shape or
+  // type.
   std::vector<Var> gradients(std::span<const Var> outs, std::span<const Var> seeds, std::span<const Var> wanted);
 
   void call(const Op& op, std::span<const Var> in, RandomState random, std::span<Var> out) override;

@@ -42,8 +42,8 @@ HostArray nudged(const HostArray& array, std::int64_t at, double by) {
 }
 
 // The derivative of `f` with respect to each element of inputs[which] against `claimed`.
-void check_derivative(const std::function<double(const std::vector<HostArray>&)>& f, std::vector<HostArray> inputs, std::size_t which,
-                      const std::vector<double>& claimed, double tolerance, const std::string& what) {
+void check_derivative(const std::function<double(const std::vector<HostArray>&)>& f, std::vector<HostArray> inputs,
+                      std::size_t which, const std::vector<double>& claimed, double tolerance, const std::string& what) {
   const HostArray original = inputs[which];
   double largest = 1;
   for (double value : claimed) largest = std::max(largest, std::abs(value));
@@ -127,7 +127,8 @@ TEST_P(EveryGradient, AgreesWithDifferences) {
     inputs.insert(inputs.end(), weights.begin(), weights.end());
     run(pass, given, inputs);
     const std::vector<Var> wanted = floating_inputs(pass);
-    const std::vector<HostArray> gradients = values_of(pass.recorder, pass.recorder.gradients(pass.outputs, pass.seeds, wanted), wanted);
+    const std::vector<HostArray> gradients =
+        values_of(pass.recorder, pass.recorder.gradients(pass.outputs, pass.seeds, wanted), wanted);
     for (std::size_t i = 0, k = 0; i < given.inputs.size(); ++i) {
       if (!is_floating(given.dtypes[i])) continue;
       check_derivative([&](const std::vector<HostArray>& at) { return weighted_outputs(given, at, weights); }, given.inputs, i,
@@ -157,7 +158,9 @@ TEST_P(EveryGradient, OfTheGradientAgreesWithDifferences) {
       weight_vars.push_back(pass.recorder.put(weights.back()));
     }
     arguments.insert(arguments.end(), pass.seeds.begin(), pass.seeds.end());
-    const auto second = [&] { return values_of(pass.recorder, pass.recorder.gradients(firsts, weight_vars, arguments), arguments); };
+    const auto second = [&] {
+      return values_of(pass.recorder, pass.recorder.gradients(firsts, weight_vars, arguments), arguments);
+    };
     const std::vector<HostArray> seconds = second(), again = second();
     for (std::size_t k = 0; k < seconds.size(); ++k) EXPECT_TRUE(direct::same_bits(seconds[k], again[k])) << given.text();
     for (std::size_t i = 0, k = 0; i < inputs.size(); ++i) {
@@ -196,7 +199,9 @@ std::vector<std::size_t> differentiable() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sweep, EveryGradient, testing::ValuesIn(differentiable()),
-                         [](const testing::TestParamInfo<std::size_t>& param) { return std::string(all_ops()[param.param].name); });
+                         [](const testing::TestParamInfo<std::size_t>& param) {
+                           return std::string(all_ops()[param.param].name);
+                         });
 
 }  // namespace
 }  // namespace regrow

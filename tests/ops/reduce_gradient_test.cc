@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of reductions and of broadcasting where the sweep's random values do not lead: ties, zeros, NaN, kept and dropped axes.
+// Gradients of reductions and of broadcasting where the sweep's random values do not lead: ties, zeros, NaN, kept and dropped
+// axes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +35,10 @@ HostArray gradient_of_reduction(const Op& reduction, const HostArray& x) {
 // mean over axis 0 of ones(5)^2: 2 / 5 each, though no axis is kept.
 TEST(ReductionGradient, OfAVectorReducedToAScalar) {
   const HostArray grad = gradient_of(
-      [](EagerRecorder&, Var x) { return op<"mean">({x * x}, {{"axis", Axes{0}}}); }, array<float>({5}, ones(5)));
+      [](EagerRecorder&, Var x) {
+        return op<"mean">({x * x}, {{"axis", Axes{0}}});
+      },
+      array<float>({5}, ones(5)));
   EXPECT_EQ(grad.to_vector<float>(), std::vector<float>(5, 2.0f / 5.0f));
 }
 
@@ -72,7 +76,8 @@ TEST(BroadcastGradient, HasTheShapeOfTheOperand) {
 
 TEST(ExtremeGradient, IsSharedEquallyAmongTies) {
   const HostArray x = array<float>({2, 4}, {1, 7, 7, 0, 3, 3, 3, 3});
-  EXPECT_THAT(numbers(gradient_of_reduction(op("max", {{"axis", Axes{1}}}), x)), ElementsAre(0, 0.5, 0.5, 0, 0.25, 0.25, 0.25, 0.25));
+  EXPECT_THAT(numbers(gradient_of_reduction(op("max", {{"axis", Axes{1}}}), x)),
+              ElementsAre(0, 0.5, 0.5, 0, 0.25, 0.25, 0.25, 0.25));
   EXPECT_THAT(numbers(gradient_of_reduction(op("min"), x)), ElementsAre(0, 0, 0, 1, 0, 0, 0, 0));
 }
 

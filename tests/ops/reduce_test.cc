@@ -17,15 +17,17 @@ using direct::call;
 using direct::error_of;
 using direct::numbers;
 using direct::same_bits;
-using direct::value_of;
 using direct::Value;
+using direct::value_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-Op reduction(std::string_view name, Axes axis = {}, bool keepdims = false) { return op(name, {{"axis", axis}, {"keepdims", keepdims}}); }
+Op reduction(std::string_view name, Axes axis = {}, bool keepdims = false) {
+  return op(name, {{"axis", axis}, {"keepdims", keepdims}});
+}
 
 template <class T>
 HostArray filled(const Shape& shape, double value) {
@@ -75,7 +77,10 @@ TEST(Sum, WidensIntegers) {
   EXPECT_EQ(call(reduction("sum"), {filled<bool>({5, 60}, 1)}).item<std::int64_t>(), 300);
   EXPECT_EQ(call(reduction("sum", 0), {filled<std::int16_t>({40, 40}, -30000)}).to_vector<std::int64_t>().at(39), -1200000);
   EXPECT_EQ(call(op("sum", {{"dtype", DType::f64}}), {filled<std::int32_t>({3}, 7)}).item<double>(), 21.0);
-  EXPECT_THAT(error_of([] { call(op("sum", {{"dtype", DType::i64}}), {sample()}); }), HasSubstr("sum: f32 cannot be accumulated in i64"));
+  EXPECT_THAT(error_of([] {
+                call(op("sum", {{"dtype", DType::i64}}), {sample()});
+              }),
+              HasSubstr("sum: f32 cannot be accumulated in i64"));
 }
 
 TEST(Sum, OfIntegersWraps) {
@@ -99,8 +104,9 @@ TEST(Sum, KeepsTheSignOfZero) {
 }
 
 TEST(Sum, AccumulatesWide) {
-  EXPECT_EQ(numbers(call(reduction("sum"), {filled<Half>({100000}, 0.5)}))[0], 49984);  // f16 of 50,000; a running f16 sum stops at 1,024
-  EXPECT_EQ(numbers(call(reduction("sum"), {filled<BFloat16>({4096}, 1)}))[0], 4096);   // a running bf16 sum stops at 256
+  EXPECT_EQ(numbers(call(reduction("sum"), {filled<Half>({100000}, 0.5)}))[0],
+            49984);  // f16 of 50,000; a running f16 sum stops at 1,024
+  EXPECT_EQ(numbers(call(reduction("sum"), {filled<BFloat16>({4096}, 1)}))[0], 4096);  // a running bf16 sum stops at 256
   std::vector<double> small(1 << 20, 0x1p-24);
   small[0] = 1;  // each of the others is lost in an f32 sum
   EXPECT_EQ(numbers(call(reduction("sum"), {array<float>({1 << 20}, small)}))[0], std::ldexp(1 << 20, -24) + 1);
@@ -124,7 +130,8 @@ TEST(Sum, IsAFunctionOfTheLogicalOrder) {
 // Long and few, long and many, short and many; sums and extremes; rows and columns.
 TEST(Reductions, GiveTheSameBitsOnAnyNumberOfThreads) {
   const int before = kernels::kernel_threads();
-  for (const Shape& shape : {Shape{700001}, Shape{3, 200003}, Shape{200003, 3}, Shape{70001, 21}, Shape{40000, 11}, Shape{1031, 577}}) {
+  for (const Shape& shape :
+       {Shape{700001}, Shape{3, 200003}, Shape{200003, 3}, Shape{70001, 21}, Shape{40000, 11}, Shape{1031, 577}}) {
     const HostArray x = direct::draw(DType::f32, shape, -1000, 1000, 3);
     for (const char* name : {"sum", "mean", "max", "argmin"})
       for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -184,7 +191,10 @@ TEST(Mean, OfNothingIsNaN) {
 TEST(Extremes, OfNothingAreErrors) {
   for (const char* name : {"max", "min", "argmax", "argmin"}) {
     EXPECT_THAT(error_of([&] { call(reduction(name), {filled<float>({0}, 0)}); }), HasSubstr("nothing to reduce in (0,)"));
-    EXPECT_THAT(error_of([&] { call(reduction(name, 0), {filled<float>({0, 5}, 0)}); }), HasSubstr("nothing to reduce in (0, 5) over"));
+    EXPECT_THAT(error_of([&] {
+                  call(reduction(name, 0), {filled<float>({0, 5}, 0)});
+                }),
+                HasSubstr("nothing to reduce in (0, 5) over"));
     EXPECT_EQ(call(reduction(name, 1), {filled<float>({0, 5}, 0)}).shape(), (Shape{0}));
   }
 }

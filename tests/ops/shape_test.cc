@@ -120,7 +120,8 @@ TEST(Slice, OutOfRangeIsRefused) {
   EXPECT_THAT(slice({2}, {-3}, {-1}), HasSubstr("index -2 is out of range"));
   EXPECT_THAT(slice({0}, {3}, {0}), HasSubstr("step of axis 0 is 0"));
   EXPECT_THAT(slice({0, 0}, {3, 3}, {1, 1}), HasSubstr("one value for each axis"));
-  EXPECT_THAT(error_of([] { infer_from(slice_op({0}, {2}, {1}, {0}), {Desc::dense(DType::f32, {3})}); }), HasSubstr("cannot be dropped"));
+  EXPECT_THAT(error_of([] { infer_from(slice_op({0}, {2}, {1}, {0}), {Desc::dense(DType::f32, {3})}); }),
+              HasSubstr("cannot be dropped"));
 }
 
 // zeros(3, 4, 4, 4)[0, 0:4, 3, 0:4] = ones(4, 4): integers drop their axes from the target.
@@ -132,10 +133,13 @@ TEST(SetSlice, BroadcastsTheValueToTheRegion) {
   const std::vector<double> out = numbers(call(set, {zeros, array<float>({4, 4}, std::vector<double>(16, 1))}));
   EXPECT_EQ(std::count(out.begin(), out.end(), 1), 16);
   EXPECT_EQ(std::count(out.begin(), out.end(), 0), 176);
-  EXPECT_EQ(out[12], 1);   // [0, 0, 3, 0]
-  EXPECT_EQ(out[63], 1);   // [0, 3, 3, 3]
-  EXPECT_EQ(out[64], 0);   // [1, 0, 0, 0]
-  EXPECT_THAT(error_of([&] { call(set, {zeros, array<float>({3}, {1, 2, 3})}); }), HasSubstr("(3,) does not broadcast to (4, 4)"));
+  EXPECT_EQ(out[12], 1);  // [0, 0, 3, 0]
+  EXPECT_EQ(out[63], 1);  // [0, 3, 3, 3]
+  EXPECT_EQ(out[64], 0);  // [1, 0, 0, 0]
+  EXPECT_THAT(error_of([&] {
+                call(set, {zeros, array<float>({3}, {1, 2, 3})});
+              }),
+              HasSubstr("(3,) does not broadcast to (4, 4)"));
   EXPECT_THAT(error_of([&] { call(set, {zeros, array<double>({}, {1})}); }), HasSubstr("the value is f64, not f32"));
 }
 
@@ -150,7 +154,8 @@ TEST(SetSlice, InPlaceGivesTheSame) {
 TEST(SetSlice, OfARepeatedTensorHasMemoryOfItsOwn) {
   const direct::Value zeros = direct::run(op("broadcast_to", {{"shape", Dims{2, 2}}}), {value_of(array<float>({}, {0}))}).at(0);
   const Op set = op("set_slice", {{"start", Dims{1, 0}}, {"stop", Dims{2, 2}}, {"step", Dims{1, 1}}});
-  EXPECT_THAT(numbers(direct::host(direct::run(set, {zeros, value_of(array<float>({2}, {5, 6}))}).at(0))), ElementsAre(0, 0, 5, 6));
+  EXPECT_THAT(numbers(direct::host(direct::run(set, {zeros, value_of(array<float>({2}, {5, 6}))}).at(0))),
+              ElementsAre(0, 0, 5, 6));
 }
 
 TEST(ShapeOf, NeedsNoValues) {

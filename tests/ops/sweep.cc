@@ -57,8 +57,8 @@ TEST_P(EveryOperator, HasACompleteRecord) {
   }
 }
 
-// Run twice over different garbage: what infer describes is all written, workspace is not read before it is written, and a second run
-// gives the first one's bits.
+// Run twice over different garbage: what infer describes is all written, workspace is not read before it is written, and a second
+// run gives the first one's bits.
 TEST_P(EveryOperator, RecomputesItsBits) {
   for (const Case& run : cases(record())) {
     const std::vector<Value> in = dense_values(run);
@@ -112,8 +112,10 @@ TEST_P(EveryOperator, SurvivesEmptyAndScalarInputs) {
       std::vector<Value> in;
       for (std::size_t i = 0; i < run.inputs.size(); ++i) {
         Shape shape = run.inputs[i].shape();
-        if (axis == max_rank) shape = {};
-        else if (axis < shape.size()) shape[axis] = 0;
+        if (axis == max_rank)
+          shape = {};
+        else if (axis < shape.size())
+          shape[axis] = 0;
         in.push_back(direct::value_of(direct::draw(run.dtypes[i], shape, run.sample->low, run.sample->high, i)));
       }
       HostArrays out;
@@ -157,7 +159,9 @@ TEST_P(EveryOperator, GivesTheSameBitsInPlace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sweep, EveryOperator, testing::Range<std::size_t>(0, all_ops().size()),
-                         [](const testing::TestParamInfo<std::size_t>& param) { return std::string(all_ops()[param.param].name); });
+                         [](const testing::TestParamInfo<std::size_t>& param) {
+                           return std::string(all_ops()[param.param].name);
+                         });
 
 }  // namespace
 }  // namespace regrow

@@ -122,7 +122,8 @@ TEST(Literals, ThatDoNotFitAreErrors) {
   EXPECT_THAT(error_of([] { written<std::int8_t>(128); }), HasSubstr("128 does not fit in i8"));
   EXPECT_THAT(error_of([] { written<std::uint8_t>(-1); }), HasSubstr("-1 does not fit in u8"));
   EXPECT_THAT(error_of([] { written<std::uint8_t>(-1.0); }), HasSubstr("-1 does not fit in u8"));
-  EXPECT_THAT(error_of([] { written<std::int64_t>(std::numeric_limits<std::uint64_t>::max()); }), HasSubstr("does not fit in i64"));
+  EXPECT_THAT(error_of([] { written<std::int64_t>(std::numeric_limits<std::uint64_t>::max()); }),
+              HasSubstr("does not fit in i64"));
   EXPECT_THAT(error_of([] { written<std::int64_t>(0x1p63); }), HasSubstr("does not fit in i64"));
   EXPECT_THAT(error_of([] { written<std::uint64_t>(0x1p64); }), HasSubstr("does not fit in u64"));
   EXPECT_THAT(error_of([] { written<std::int32_t>(std::nan("")); }), HasSubstr("nan does not fit in i32"));

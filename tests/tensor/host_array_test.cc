@@ -41,7 +41,9 @@ TEST(HostArray, GivesItsElementsInTheirOwnTypeOnly) {
   EXPECT_EQ(array.item<std::int32_t>(), 4);
   EXPECT_THAT(error_of([&] { array.item<float>(); }), HasSubstr("the elements are i32, not f32"));
   EXPECT_THAT(error_of([&] { array.to_vector<std::uint32_t>(); }), HasSubstr("the elements are i32, not u32"));
-  EXPECT_THAT(error_of([] { HostArray::from(std::vector<float>{1, 2}, {2}).item<float>(); }),
+  EXPECT_THAT(error_of([] {
+                HostArray::from(std::vector<float>{1, 2}, {2}).item<float>();
+              }),
               HasSubstr("item() needs exactly one element, but the shape is (2,)"));
   EXPECT_THAT(error_of([] { HostArray::from(std::vector<float>{1, 2}, {2}).item<float>(); }), HasSubstr("host_array_test.cc:"));
 }

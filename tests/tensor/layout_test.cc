@@ -46,8 +46,9 @@ Laid random_laid(std::mt19937& random) {
   laid.strides = contiguous_strides(laid.shape);
   for (int i = rank; i-- > 1;) {
     const int j = below(i + 1);
-    if (below(2) == 0) std::swap(laid.shape[static_cast<std::size_t>(i)], laid.shape[static_cast<std::size_t>(j)]),
-        std::swap(laid.strides[static_cast<std::size_t>(i)], laid.strides[static_cast<std::size_t>(j)]);
+    if (below(2) == 0)
+      std::swap(laid.shape[static_cast<std::size_t>(i)], laid.shape[static_cast<std::size_t>(j)]),
+          std::swap(laid.strides[static_cast<std::size_t>(i)], laid.strides[static_cast<std::size_t>(j)]);
   }
   for (std::size_t i = 0; i < laid.shape.size(); ++i) {
     if (below(4) == 0) laid.strides[i] *= -1;
@@ -93,7 +94,8 @@ TEST(ReshapeStrides, FindAViewExactlyWhereThereIsOne) {
     Strides strides;
     const bool found = reshape_strides(from.shape, from.strides, to, strides);
     ASSERT_EQ(found, element_count(from.shape) == 0 || view_exists(wanted, to)) << text(from) << " as " << to_string(to);
-    ASSERT_TRUE(!found || offsets(to, strides) == wanted) << text(from) << " as " << to_string(to) << " by " << to_string(strides);
+    ASSERT_TRUE(!found || offsets(to, strides) == wanted)
+        << text(from) << " as " << to_string(to) << " by " << to_string(strides);
     ++(found ? views : copies);
   }
   EXPECT_GT(views, 1000);
@@ -153,7 +155,8 @@ TEST(DenseStridesLike, KeepTheAxisOrder) {
     for (std::size_t i = 0; i < shape.size(); ++i)
       for (std::size_t j = 0; j < shape.size(); ++j) {
         const bool further = std::abs(like.strides[i]) > std::abs(like.strides[j]);
-        ASSERT_TRUE(!further || shape[i] == 1 || shape[j] == 1 || strides[i] > strides[j]) << to_string(shape) << " like " << text(like);
+        ASSERT_TRUE(!further || shape[i] == 1 || shape[j] == 1 || strides[i] > strides[j])
+            << to_string(shape) << " like " << text(like);
       }
   }
 }
@@ -221,7 +224,8 @@ TEST(Broadcasting, OfStridesReadsTheSourceAgain) {
         at += (size == 1 ? 0 : index) * row_major;
         row_major *= size;
       }
-      ASSERT_EQ(got[static_cast<std::size_t>(flat)], source[static_cast<std::size_t>(at)]) << text(from) << " to " << to_string(to);
+      ASSERT_EQ(got[static_cast<std::size_t>(flat)], source[static_cast<std::size_t>(at)])
+          << text(from) << " to " << to_string(to);
     }
   }
 }

@@ -61,8 +61,9 @@ void gradient(Gradient& g) {
 
 OpDef masked_scatter() {
   return {
-      .doc = "x with the parts where the mask is true replaced by `values`, one after another in row-major order. It is an error, when the "
-             "operation runs, if there are not as many values as places.",
+      .doc =
+          "x with the parts where the mask is true replaced by `values`, one after another in row-major order. It is an "
+          "error, when the operation runs, if there are not as many values as places.",
       .inputs = {"x", "mask", "values"},
       .dtypes = dtypes,
       .infer = infer,

@@ -51,9 +51,8 @@ void gradient(Gradient& g) {
 OpDef masked_select() {
   return {
       .doc =
-          "The parts of x where the mask is true, in row-major order. The mask has the shape of x, or of its leading axes. How "
-          "many there "
-          "are is known when the operation has run.",
+          "The parts of x where the mask is true, in row-major order. The mask has the shape of x, or of its leading axes. "
+          "How many there are is known when the operation has run.",
       .inputs = {"x", "mask"},
       .dtypes = dtypes,
       .infer = infer,

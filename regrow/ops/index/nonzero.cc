@@ -10,8 +10,10 @@ namespace {
 
 template <class T>
 bool is_nonzero(T x) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return (x.bits & 0x7fff) != 0;
-  else return x != T{0};
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return (x.bits & 0x7fff) != 0;
+  else
+    return x != T{0};
 }
 
 void measure(std::span<const View> in, const Attrs&, std::span<OutDesc> out) {
@@ -50,9 +52,8 @@ void compute(const ComputeCall& call) {
 OpDef nonzero() {
   return {
       .doc =
-          "Where x is not zero (NaN is not zero): for each axis a vector of i64 indices, in row-major order. How many there are "
-          "is known "
-          "when the operation has run.",
+          "Where x is not zero (NaN is not zero): for each axis a vector of i64 indices, in row-major order. How many there "
+          "are is known when the operation has run.",
       .inputs = {"x"},
       .output_count =
           [](std::span<const Desc* const> in, const Attrs&) {

@@ -40,8 +40,9 @@ void compute(const ComputeCall& call) {
 
 OpDef one_hot() {
   return {
-      .doc = "For each index a row of `classes` zeros with a one at the index. Negative indices count from the end; one out of range is an "
-             "error when the operation runs.",
+      .doc =
+          "For each index a row of `classes` zeros with a one at the index. Negative indices count from the end; one out of "
+          "range is an error when the operation runs.",
       .inputs = {"indices"},
       .attributes = {{.name = "classes", .type = AttrType::integer, .doc = "Length of the new last axis."},
                      {.name = "dtype", .type = AttrType::dtype, .fallback = DType::f32, .doc = "Type of the result."}},
@@ -50,10 +51,11 @@ OpDef one_hot() {
       .compute = compute,
       .workspace = [](const CostCall& call) { return resolved_bytes(*call.in[0]); },
       .fails_by_value = true,
-      .samples = {{.inputs = {{5}}, .attrs = {{"classes", 3}}, .dtypes = {DType::i64}, .low = -3, .high = 2},
-                  {.inputs = {{2, 3}}, .attrs = {{"classes", 4}, {"dtype", DType::bf16}}, .dtypes = {DType::u8}, .low = 0, .high = 3},
-                  {.inputs = {{}}, .attrs = {{"classes", 1}}, .dtypes = {DType::i32}, .low = 0, .high = 0},
-                  {.inputs = {{0}}, .attrs = {{"classes", 2}}, .dtypes = {DType::i8}}},
+      .samples =
+          {{.inputs = {{5}}, .attrs = {{"classes", 3}}, .dtypes = {DType::i64}, .low = -3, .high = 2},
+           {.inputs = {{2, 3}}, .attrs = {{"classes", 4}, {"dtype", DType::bf16}}, .dtypes = {DType::u8}, .low = 0, .high = 3},
+           {.inputs = {{}}, .attrs = {{"classes", 1}}, .dtypes = {DType::i32}, .low = 0, .high = 0},
+           {.inputs = {{0}}, .attrs = {{"classes", 2}}, .dtypes = {DType::i8}}},
   };
 }
 

@@ -52,8 +52,10 @@ void add(const ComputeCall& call, const ScatterTarget& target) {
   resolve_indices(indices, target.sum.shape()[axis], "scatter_add", axis, target.indices);
   if (updates.count() == 0) return;
   visit_type(updates.dtype(), [&]<class T>(Type<T>) {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) add_parts<float, T>(target, indices, updates, axis);
-    else if constexpr (!std::is_same_v<T, bool>) add_parts<T, T>(target, indices, updates, axis);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      add_parts<float, T>(target, indices, updates, axis);
+    else if constexpr (!std::is_same_v<T, bool>)
+      add_parts<T, T>(target, indices, updates, axis);
   });
 }
 
@@ -61,10 +63,12 @@ void add(const ComputeCall& call, const ScatterTarget& target) {
 
 OpDef scatter_add() {
   return {
-      .doc = "x with parts of `updates` added at these indices along an axis: what take would read there. Repeated indices add up, in the "
-             "order of the indices; 16-bit floating types are added in f32 and rounded once.",
+      .doc =
+          "x with parts of `updates` added at these indices along an axis: what take would read there. Repeated indices add "
+          "up, in the order of the indices; 16-bit floating types are added in f32 and rounded once.",
       .inputs = {"x", "indices", "updates"},
-      .attributes = {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
+      .attributes =
+          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
       .dtypes = check_scatter_dtypes,
       .infer = infer,
       .compute = [](const ComputeCall& call) { scatter(call, add); },

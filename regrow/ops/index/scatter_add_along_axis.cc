@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/indexing.h"
 #include "regrow/ops/var.h"
+#include "regrow/tensor/format.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
-#include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
@@ -35,8 +35,10 @@ void add(const ComputeCall& call, const ScatterTarget& target) {
             [&](std::int64_t a, std::int64_t b) { add_elements(from + a, 0, to + b + *index++ * step, 0, 1); });
   };
   visit_type(updates.dtype(), [&]<class T>(Type<T> type) {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) add_as(Type<float>{}, type);
-    else if constexpr (!std::is_same_v<T, bool>) add_as(type, type);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      add_as(Type<float>{}, type);
+    else if constexpr (!std::is_same_v<T, bool>)
+      add_as(type, type);
   });
 }
 

@@ -59,10 +59,12 @@ void gradient(Gradient& g) {
 
 OpDef take() {
   return {
-      .doc = "The parts of x at these indices along an axis; the shape of the indices takes the place of the axis. Negative indices count "
-             "from the end; one out of range is an error when the operation runs.",
+      .doc =
+          "The parts of x at these indices along an axis; the shape of the indices takes the place of the axis. Negative "
+          "indices count from the end; one out of range is an error when the operation runs.",
       .inputs = {"x", "indices"},
-      .attributes = {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
+      .attributes =
+          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
       .dtypes = dtypes,
       .infer = infer,
       .compute = compute,
@@ -70,10 +72,11 @@ OpDef take() {
       .fails_by_value = true,
       .gradient = gradient,
       .saves_inputs = 0b10,
-      .samples = {{.inputs = {{3, 4}, {5}}, .dtypes = {DType::f64, DType::i64}, .low = -3, .high = 2},
-                  {.inputs = {{2, 3, 2}, {2, 2}}, .attrs = {{"axis", -2}}, .dtypes = {DType::f64, DType::i32}, .low = -3, .high = 2},
-                  {.inputs = {{3}, {}}, .dtypes = {DType::f64, DType::u8}, .low = 0, .high = 2},
-                  {.inputs = {{3, 0}, {2}}, .dtypes = {DType::f64, DType::i64}, .low = 0, .high = 2}},
+      .samples =
+          {{.inputs = {{3, 4}, {5}}, .dtypes = {DType::f64, DType::i64}, .low = -3, .high = 2},
+           {.inputs = {{2, 3, 2}, {2, 2}}, .attrs = {{"axis", -2}}, .dtypes = {DType::f64, DType::i32}, .low = -3, .high = 2},
+           {.inputs = {{3}, {}}, .dtypes = {DType::f64, DType::u8}, .low = 0, .high = 2},
+           {.inputs = {{3, 0}, {2}}, .dtypes = {DType::f64, DType::i64}, .low = 0, .high = 2}},
   };
 }
 

@@ -50,8 +50,7 @@ OpDef take_along_axis() {
   return {
       .doc =
           "One element of x for each index: the result at (i, j, k) is x at (i, indices[i, j, k], k), for axis 1. Negative "
-          "indices count "
-          "from the end; one out of range is an error when the operation runs.",
+          "indices count from the end; one out of range is an error when the operation runs.",
       .inputs = {"x", "indices"},
       .attributes =
           {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},

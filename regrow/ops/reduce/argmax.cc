@@ -13,7 +13,9 @@ void compute(const ComputeCall& call) {
 
 OpDef argmax() {
   return {
-      .doc = "The index of the first largest element over the axes, or of the first NaN, as i64. Over several axes it counts row-major.",
+      .doc =
+          "The index of the first largest element over the axes, or of the first NaN, as i64. Over several axes it counts "
+          "row-major.",
       .inputs = {"x"},
       .attributes = reduction_attributes(),
       .dtypes = [](std::span<const DType>, const Attrs&, std::span<DType> out) { out[0] = DType::i64; },

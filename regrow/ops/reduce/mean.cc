@@ -25,8 +25,9 @@ void gradient(Gradient& g) {
 
 OpDef mean() {
   return {
-      .doc = "Arithmetic mean over the axes. f32 and integers are added in f64, 16-bit floating types in f32, and rounded once, after the "
-             "division. Integers and bool give f32. The mean of nothing is NaN.",
+      .doc =
+          "Arithmetic mean over the axes. f32 and integers are added in f64, 16-bit floating types in f32, and rounded "
+          "once, after the division. Integers and bool give f32. The mean of nothing is NaN.",
       .inputs = {"x"},
       .attributes = reduction_attributes(),
       .dtypes = dtypes,

@@ -14,7 +14,9 @@ void compute(const ComputeCall& call) {
 
 OpDef min() {
   return {
-      .doc = "The smallest element over the axes; NaN if there is one. The gradient is shared equally by all elements that equal it.",
+      .doc =
+          "The smallest element over the axes; NaN if there is one. The gradient is shared equally by all elements that "
+          "equal it.",
       .inputs = {"x"},
       .attributes = reduction_attributes(),
       .dtypes = keep_dtype,

@@ -18,8 +18,8 @@ Var part(Var x, std::int64_t from, std::int64_t to) {
 
 Var joined(std::initializer_list<Var> parts) { return op<"concat">(parts, {{"axis", -1}}); }
 
-// The gradient of the product over the last axis, of length n >= 1; `grad` has length 1 there. Halves are multiplied until one element
-// is left, then the gradients go back down: no division, so that zeros are as good as any.
+// The gradient of the product over the last axis, of length n >= 1; `grad` has length 1 there. Halves are multiplied until one
+// element is left, then the gradients go back down: no division, so that zeros are as good as any.
 Var gradient_along_last(Var x, Var grad, std::int64_t n) {
   struct Level {
     Var left, right;
@@ -48,7 +48,9 @@ void gradient(Gradient& g) {
   const Desc& x = g.in_desc(0);
   const Dims axes = reduced_axes(x, g.attrs());
   const DType wide = g.out_desc(0).dtype;
-  const auto cast = [](Var v, DType dtype) { return v.recorder->desc(v).dtype == dtype ? v : op<"cast">({v}, {{"dtype", dtype}}); };
+  const auto cast = [](Var v, DType dtype) {
+    return v.recorder->desc(v).dtype == dtype ? v : op<"cast">({v}, {{"dtype", dtype}});
+  };
   if (axes.empty()) return g.set(0, cast(g.grad(), x.dtype));
   if (x.count() == 0) return g.set(0, spread(g, cast(g.grad(), x.dtype)));
 
@@ -57,8 +59,10 @@ void gradient(Gradient& g) {
   Shape flat, permuted;
   std::size_t next = 0;
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    if (next < axes.size() && axes[next] == static_cast<std::int64_t>(i)) ++next;
-    else order.push_back(static_cast<std::int64_t>(i)), flat.push_back(x.shape[i]);
+    if (next < axes.size() && axes[next] == static_cast<std::int64_t>(i))
+      ++next;
+    else
+      order.push_back(static_cast<std::int64_t>(i)), flat.push_back(x.shape[i]);
   }
   for (std::int64_t axis : axes) order.push_back(axis);
   for (std::int64_t axis : order) permuted.push_back(x.shape[static_cast<std::size_t>(axis)]);
@@ -78,9 +82,8 @@ void gradient(Gradient& g) {
 OpDef prod() {
   return {
       .doc =
-          "Product over the axes. Integers and bool give i64 or u64; f32 is multiplied in f64, 16-bit floating types in f32, and "
-          "rounded "
-          "once. Of none: 1.",
+          "Product over the axes. Integers and bool give i64 or u64; f32 is multiplied in f64, 16-bit floating types in "
+          "f32, and rounded once. Of none: 1.",
       .inputs = {"x"},
       .attributes = accumulation_attributes(),
       .dtypes = widened_dtype,

@@ -28,8 +28,9 @@ void gradient(Gradient& g) {
 
 OpDef sum() {
   return {
-      .doc = "Sum over the axes. Integers and bool give i64 or u64; f32 is added in f64, 16-bit floating types in f32, and rounded once. "
-             "Over no axes, the input.",
+      .doc =
+          "Sum over the axes. Integers and bool give i64 or u64; f32 is added in f64, 16-bit floating types in f32, and "
+          "rounded once. Over no axes, the input.",
       .inputs = {"x"},
       .attributes = accumulation_attributes(),
       .dtypes = widened_dtype,

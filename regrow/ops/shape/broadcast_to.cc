@@ -16,7 +16,8 @@ void infer(const InferCall& call) {
 
 OpDef broadcast_to() {
   return {
-      .doc = "x repeated along new leading axes and along its axes of length 1, to the given shape. A view: nothing is copied.",
+      .doc =
+          "x repeated along new leading axes and along its axes of length 1, to the given shape. A view: nothing is copied.",
       .inputs = {"x"},
       .attributes = {{.name = "shape", .type = AttrType::dims, .doc = "The shape of the result."}},
       .dtypes = keep_dtype,

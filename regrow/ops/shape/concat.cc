@@ -56,7 +56,8 @@ OpDef concat() {
   return {
       .doc = "The inputs joined along an axis, in the axis order of the first one's memory.",
       .inputs = {"xs..."},
-      .attributes = {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
+      .attributes =
+          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
       .dtypes = common_dtype,
       .infer = infer,
       .compute = compute,

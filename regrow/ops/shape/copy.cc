@@ -18,7 +18,9 @@ OpDef copy() {
   return {
       .doc = "x in memory of its own, row-major or channels-last.",
       .inputs = {"x"},
-      .attributes = {{.name = "channels_last", .type = AttrType::boolean, .fallback = false,
+      .attributes = {{.name = "channels_last",
+                      .type = AttrType::boolean,
+                      .fallback = false,
                       .doc = "Whether the channels of an (N, C, H, W) lie innermost."}},
       .dtypes = keep_dtype,
       .infer = infer,

@@ -23,7 +23,10 @@ OpDef copy_to() {
       .infer = infer,
       .compute = [](const ComputeCall& call) { kernels::copy(call.in[0], call.out[0]); },
       .replay = Replay::never,
-      .gradient = [](Gradient& g) { g.set(0, op<"copy_to">({g.grad()}, {{"device", g.in_desc(0).device}})); },
+      .gradient =
+          [](Gradient& g) {
+            g.set(0, op<"copy_to">({g.grad()}, {{"device", g.in_desc(0).device}}));
+          },
       .samples = {{.inputs = {{2, 3}}, .attrs = {{"device", Device(1)}}}, {.inputs = {{}}, .attrs = {{"device", Device(0)}}}},
   };
 }

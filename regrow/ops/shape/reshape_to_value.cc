@@ -39,7 +39,10 @@ OpDef reshape_to_value() {
       .measure = measure,
       .compute = compute,
       .fails_by_value = true,
-      .gradient = [](Gradient& g) { g.set(0, op<"reshape">({g.grad()}, {{"shape", g.in_desc(0).shape}})); },
+      .gradient =
+          [](Gradient& g) {
+            g.set(0, op<"reshape">({g.grad()}, {{"shape", g.in_desc(0).shape}}));
+          },
       .samples = {{.inputs = {{2, 2}, {2}}, .dtypes = {DType::f64, DType::i64}, .low = 2, .high = 2},
                   {.inputs = {{1}, {0}}, .dtypes = {DType::f64, DType::i32}}},
   };

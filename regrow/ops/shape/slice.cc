@@ -36,7 +36,8 @@ OpDef slice() {
       .infer = infer,
       .gradient = gradient,
       .samples = {{.inputs = {{5, 4}}, .attrs = {{"start", Dims{1, 3}}, {"stop", Dims{5, -1}}, {"step", Dims{2, -1}}}},
-                  {.inputs = {{3, 4}}, .attrs = {{"start", Dims{2, 0}}, {"stop", Dims{3, 4}}, {"step", Dims{1, 3}}, {"squeeze", Dims{0}}}},
+                  {.inputs = {{3, 4}},
+                   .attrs = {{"start", Dims{2, 0}}, {"stop", Dims{3, 4}}, {"step", Dims{1, 3}}, {"squeeze", Dims{0}}}},
                   {.inputs = {{3}}, .attrs = {{"start", Dims{2}}, {"stop", Dims{1}}, {"step", Dims{1}}}},
                   {.inputs = {{}}, .attrs = {{"start", Dims{}}, {"stop", Dims{}}, {"step", Dims{}}}}},
   };

@@ -64,7 +64,7 @@ struct Max {
   }
   template <class A>
   static A scalar(A a, A b) {
-    return (a < b) | (b != b) ? b : a;
+    return ((a < b) | (b != b)) ? b : a;
   }
   template <class V>
   static V vector(V a, V b) {
@@ -79,7 +79,7 @@ struct Min {
   }
   template <class A>
   static A scalar(A a, A b) {
-    return (b < a) | (b != b) ? b : a;
+    return ((b < a) | (b != b)) ? b : a;
   }
   template <class V>
   static V vector(V a, V b) {

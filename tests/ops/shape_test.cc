@@ -111,6 +111,15 @@ TEST(Slice, OfNothingStaysInsideTheStorage) {
   EXPECT_EQ(out.view_offset, 0);
 }
 
+// The last element of two rows of 2^31 bytes.
+TEST(Slice, CountsOffsetsInSixtyFourBits) {
+  const std::int64_t length = std::int64_t{1} << 31;
+  const OutDesc last =
+      infer_from(slice_op({1, length - 1}, {2, length}, {1, 1}, {0, 1}), {Desc::dense(DType::i8, {2, length})}).at(0);
+  EXPECT_EQ(last.view_offset, 2 * length - 1);
+  EXPECT_EQ(last.shape, (Shape{}));
+}
+
 TEST(Slice, OutOfRangeIsRefused) {
   const auto slice = [](Dims start, Dims stop, Dims step) {
     return error_of([&] { infer_from(slice_op(start, stop, step), {Desc::dense(DType::f32, {3})}); });

@@ -117,10 +117,7 @@ void Executor::compute(Operation& operation, const Action& action) {
   } else {
     regrow::compute(*operation.op, in_views_, out_views_, operation.random, {workspace, action.workspace.bytes});
   }
-  if (!ran_[record.index]) [[unlikely]] {
-    ran_[record.index] = true;
-    renew_exit_handler();
-  }
+  operator_has_run(record.index);
 }
 
 // The first pass of an operation whose shapes depend on values. A callback has run when they are known: what it returned is kept.

@@ -143,8 +143,11 @@ void Channel::Core::set_budget(std::size_t bytes, Device device, Site site) {
     stream_.window_is_held = any();
     throw;
   }
-  const Lock again(stream_.mutex);
-  stream_.window_is_held = any();
+  {
+    const Lock again(stream_.mutex);
+    stream_.window_is_held = any();
+  }
+  stream_.wake_worker();  // others may have issued meanwhile
 }
 
 void Channel::Core::sync(Site site) {

@@ -52,14 +52,16 @@ class Executor {
     std::byte* foreign_base = nullptr;
   };
 
-  // Commands (executor.cc).
-  void carry_out(Command& command);
+  // Operations (apply.cc).
   void apply(Command& command);
   void load(Command& command, Operation& operation);
   bool infer_late(Command& command);
   void submit(Command& command, machine::Payload payload);
   std::uint32_t reuse_mask(const Operation& operation, std::size_t output) const;
   void finish_apply(Command& command, ErrorId inherited);
+
+  // Commands (executor.cc).
+  void carry_out(Command& command);
   void put(Command& command);
   void put_foreign(Command& command);
   void del(SlotIndex slot);
@@ -133,7 +135,7 @@ class Executor {
   bool regrowing_failed_ = false;  // ever: then values may be poisoned that were good
   std::uint64_t operators_ = 0, failed_puts_ = 0;
   std::uint64_t last_end_ns_ = 0;
-  std::vector<bool> ran_;          // by operator: it has run in this process
+  bool warned_ = false;            // of a drop that was ignored
 
   // Scratch, kept for its capacity.
   std::vector<machine::OutputSpec> output_specs_;

@@ -70,7 +70,12 @@ void end_with_process(const std::shared_ptr<EndsWithProcess>& target) {
   std::atexit(end_targets);
 }
 
-void renew_exit_handler() { std::atexit(end_targets); }
+void operator_has_run(std::uint32_t index) {
+  constexpr std::size_t most = 1024;
+  static std::atomic<bool> seen[most];
+  if (index >= most || seen[index].load(std::memory_order_relaxed)) [[likely]] return;
+  if (!seen[index].exchange(true)) std::atexit(end_targets);
+}
 
 bool process_is_ending() noexcept { return the_registry().ending.load(); }
 

@@ -30,16 +30,15 @@ class CallbackScope {
 class EndsWithProcess {
  public:
   virtual ~EndsWithProcess() = default;
-  // Called by the thread that ends the process, before the destructors of static objects that are younger than the last call of
-  // renew_exit_handler().
+  // Called by the thread that ends the process, before the destructors of static objects that are older than the target or were made
+  // when an operator ran for the first time.
   virtual void end() noexcept = 0;
 };
 
 // Remembers it (weakly), so that exit() ends it.
 void end_with_process(const std::shared_ptr<EndsWithProcess>& target);
-// Static objects made from here on are destroyed before targets end; those made before, after. Called when an operator has run for
-// the first time, since it may have made some.
-void renew_exit_handler();
+// The first run of an operator in this process may have made static objects: targets end before they are destroyed. Any thread.
+void operator_has_run(std::uint32_t index);
 // True from when exit() began to end targets.
 bool process_is_ending() noexcept;
 // On a thread other than the one that ends the process: waits up to two seconds for that, so that a thread that nobody joins does not

@@ -46,23 +46,36 @@ void run_far_ahead(const std::function<Tensor()>& step) {
   ten_steps(step);
 }
 
-void expect_nothing_asked(const std::function<Tensor()>& step) {
-  for (int i = 0; i < 3; ++i) ten_steps(step), run_far_ahead(step);
-  sync();
+// What 100 steps asked the system for; empty if nothing.
+std::string asked_in_a_hundred_steps(const std::function<Tensor()>& step) {
   const std::string maps_before = mappings();
   mappings();
   const void* break_before = sbrk(0);
   const long faults_before = minor_faults();
-  stress::excuse_allocations(kernels::dnnl::running);  // its table of arguments, a few blocks a call
   stress::count_allocations(true);
   for (int i = 0; i < 10; ++i) ten_steps(step);
   sync();
   stress::count_allocations(false);
   const long faults = minor_faults() - faults_before;
-  EXPECT_EQ(stress::allocations_elsewhere(), 0u) << "heap allocations on the worker in 100 warm steps";
-  EXPECT_EQ(sbrk(0), break_before);
-  EXPECT_EQ(mappings(), maps_before);
-  EXPECT_LT(faults, 100);
+  const std::string maps_after = mappings();
+  std::string asked;
+  if (const auto count = stress::allocations_elsewhere(); count != 0) asked += std::to_string(count) + " heap allocations on the worker; ";
+  if (sbrk(0) != break_before) asked += "the break moved; ";
+  if (faults >= 100) asked += std::to_string(faults) + " page faults; ";
+  if (maps_after != maps_before) asked += "mappings changed, before:\n" + maps_before + "after:\n" + maps_after;
+  return asked;
+}
+
+// A buffer may find its final size late: how far callers and worker are apart is up to the scheduler. So the state is steady when one
+// hundred steps in a row ask for nothing; what leaks asks in every hundred.
+void expect_nothing_asked(const std::function<Tensor()>& step) {
+  std::string asked;
+  for (int hundred = 0; hundred < 10; ++hundred) {
+    run_far_ahead(step);
+    asked = asked_in_a_hundred_steps(step);
+    if (hundred > 0 && asked.empty()) return;
+  }
+  ADD_FAILURE() << asked;
 }
 
 template <class Net>

@@ -25,8 +25,8 @@ struct Cnn : nn::Module {
 
   Cnn() { add("first", first), add("second", second), add("hidden", hidden), add("dropout", dropout), add("output", output); }
   Tensor operator()(const Tensor& images) {
-    Tensor x = max_pool2d(relu(first(images)), {.kernel = 2});
-    x = max_pool2d(relu(second(x)), {.kernel = 2});
+    Tensor x = max_pool2d(relu(first(images)), 2);
+    x = max_pool2d(relu(second(x)), 2);
     return output(dropout(relu(hidden(x.reshape({-1, 64 * 7 * 7})))));
   }
 };

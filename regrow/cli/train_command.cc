@@ -41,6 +41,14 @@ std::string positive_number(const std::string& text) {
   return ok ? std::string() : "'" + text + "' is not a positive number";
 }
 
+// What the engine takes for an option.
+CLI::Range range_of(std::string_view option) {
+  for (const OptionSpec& spec : option_specs()) {
+    if (spec.name == option) return CLI::Range(spec.least, spec.most);
+  }
+  fail("no option is named '{}'", option);
+}
+
 void set_engine(const Line& line) {
   if (line.threads) kernels::set_kernel_threads(*line.threads);
   if (line.async_level) default_channel().set_option("async_level", *line.async_level);
@@ -123,8 +131,8 @@ Command add_train(CLI::App& app) {
   command->add_option("--seed", line->seed, "Of the initial parameters, the order of images and the dropout (0)");
   command->add_option("--threads", line->threads, "Threads for kernels (all processors)")->check(CLI::Range(1, 1024));
   command->add_option("--async-level", line->async_level, "0: every call waits, 1: where the shape is unknown, 2: none (2)")
-      ->check(CLI::Range(0, 2));
-  command->add_option("--lookahead", line->lookahead, "Commands held back for fusion (32)")->check(CLI::Range(0, 1 << 20));
+      ->check(range_of("async_level"));
+  command->add_option("--lookahead", line->lookahead, "Commands held back for fusion (32)")->check(range_of("lookahead"));
   command->add_option("--json", line->json, "Write the result to this file")->type_name("FILE");
   return [line] { return run_train(*line); };
 }

@@ -93,6 +93,7 @@ TEST_F(Program, WrongArgumentsAreOneLineAndExitCodeTwo) {
   expect_complaint({"train", "mlp", "--learning-rate", "nan"}, 2, "--learning-rate");
   expect_complaint({"train", "mlp", "--threads", "0"}, 2, "--threads");
   expect_complaint({"train", "mlp", "--async-level", "3"}, 2, "--async-level");
+  expect_complaint({"train", "mlp", "--lookahead", "100000"}, 2, "--lookahead");
   expect_complaint({"ops", "no_such_operator"}, 2, "no_such_operator");
 }
 

@@ -16,7 +16,6 @@ struct alignas(64) Room {
 bool compute_on_host(const Op& op, std::span<const HostArray* const> in, std::span<const Desc* const> descs,
                      std::span<const OutDesc> out, std::vector<HostArray>& values) {
   try {
-    const OpRecord& record = op.record();
     // Host values are row-major, whatever the strides of the tensors that they are the values of.
     std::vector<Desc> dense;
     std::vector<const Desc*> dense_pointers;
@@ -28,16 +27,18 @@ bool compute_on_host(const Op& op, std::span<const HostArray* const> in, std::sp
     std::vector<View> in_views, out_views;
     for (std::size_t i = 0; i < in.size(); ++i) in_views.push_back({&dense[i], const_cast<std::byte*>(in[i]->data())});
     std::vector<Room> rooms(results.size());
+    bool makes_something = false;  // views alone: nothing runs, as on the worker, which may be reading these very bytes
     for (std::size_t k = 0; k < results.size(); ++k) {
       const OutDesc& result = results[k];
       if (result.view_of < 0) {
+        makes_something = true;
         out_views.push_back({&result, rooms[k].bytes.data()});
       } else {
         const View& base = in_views[static_cast<std::size_t>(result.view_of)];
         out_views.push_back({&result, base.data + result.view_offset * static_cast<std::int64_t>(size_of(result.dtype))});
       }
     }
-    if (record.compute || record.tile) {
+    if (makes_something) {
       std::vector<const Desc*> out_descs;
       for (const OutDesc& result : results) out_descs.push_back(&result);
       std::vector<std::byte> workspace(workspace_bytes(op, dense_pointers, out_descs) + 64);

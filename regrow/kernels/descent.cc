@@ -9,6 +9,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/descent.cc"
+#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>  // first
 #include <hwy/highway.h>
 

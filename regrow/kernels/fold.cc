@@ -121,7 +121,14 @@ HWY_INLINE hn::Vec<D> load(D d, const T* x) {
   } else if constexpr (std::is_same_v<T, float>) {
     return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
   } else if constexpr (std::is_same_v<T, Half>) {
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+    // Highway's emulation makes numbers of infinities and NaN.
+    float widened[hn::MaxLanes(D())];
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) widened[i] = static_cast<float>(x[i]);
+    return hn::LoadU(d, widened);
+#else
     return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, D>(), reinterpret_cast<const hwy::float16_t*>(x)));
+#endif
   } else {
     return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::bfloat16_t, D>(), reinterpret_cast<const hwy::bfloat16_t*>(x)));
   }

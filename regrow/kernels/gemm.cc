@@ -5,6 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/gemm.cc"
+#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -10,6 +10,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/pooling.cc"
+#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

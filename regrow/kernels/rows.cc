@@ -6,6 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/rows.cc"
+#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>  // first
 #include <hwy/highway.h>
 #include <hwy/contrib/math/math-inl.h>

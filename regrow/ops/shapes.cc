@@ -77,7 +77,7 @@ void keep_dtype(std::span<const DType> in, const Attrs&, std::span<DType> out) {
 
 void common_dtype(std::span<const DType> in, const Attrs&, std::span<DType> out) {
   for (DType dtype : in) require(dtype == in[0], "the element types differ: {} and {}", name_of(in[0]), name_of(dtype));
-  out[0] = in[0];
+  if (!in.empty()) out[0] = in[0];  // infer says what is wrong with none
 }
 
 }  // namespace regrow

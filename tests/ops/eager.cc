@@ -37,12 +37,12 @@ std::vector<Var> EagerRecorder::gradients(std::span<const Var> outs, std::span<c
     for (Var in : entry.in)
       if (reached[static_cast<std::size_t>(in.id)])
         for (Var out : entry.out) reached[static_cast<std::size_t>(out.id)] = true;
+  const std::size_t recorded = tape_.size();  // what follows adds to the tape
   std::vector<Var> grads(values_.size());
   for (std::size_t k = 0; k < outs.size(); ++k) {
     Var& grad = grads[static_cast<std::size_t>(outs[k].id)];
     grad = grad ? grad + seeds[k] : seeds[k];
   }
-  const std::size_t recorded = tape_.size();  // the rules add to the tape
   for (std::size_t k = recorded; k-- > 0;) backward(Entry(tape_[k]), grads, reached);
   std::vector<Var> results;
   for (Var v : wanted) results.push_back(grads[static_cast<std::size_t>(v.id)]);

@@ -156,7 +156,7 @@ TEST(Matmul, BitsDoNotDependOnAddresses) {
     for (std::int64_t n : {8, 37, 130}) {
       const Value a = random_value(dtype, {n, n + 3}, 1), b = random_value(dtype, {n + 3, n}, 2);
       const std::vector<std::byte> expected = matmul(a, b).to_bytes();
-      for (std::size_t shift : {4, 8, 20, 32, 60})
+      for (std::size_t shift : {8, 16, 24, 32, 56})
         EXPECT_EQ(matmul(laid_out(a, a.desc.strides, shift), laid_out(b, b.desc.strides, 64 - shift)).to_bytes(), expected)
             << n << " " << shift;
     }

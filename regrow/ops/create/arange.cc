@@ -53,6 +53,12 @@ void dtypes(std::span<const DType>, const Attrs& attrs, std::span<DType> out) {
   require(out[0] != DType::boolean, "is not defined for bool");
 }
 
+// first + i step; of integers modulo 2^64: the product may exceed the range where the sum does not.
+double number(double first, double step, std::int64_t i) { return first + static_cast<double>(i) * step; }
+std::int64_t number(std::int64_t first, std::int64_t step, std::int64_t i) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(step));
+}
+
 void infer(const InferCall& call) {
   const Range range = range_of(call.attrs);
   OutDesc& out = call.out[0];
@@ -63,8 +69,8 @@ void infer(const InferCall& call) {
   alignas(8) std::byte element[8];
   const std::int64_t steps = range.count - 1;  // the ends must fit; what is between them does
   write_scalar(range.whole ? Scalar(range.first) : Scalar(range.real_first), out.dtype, element);
-  write_scalar(range.whole ? Scalar(range.first + steps * range.step)
-                           : Scalar(range.real_first + static_cast<double>(steps) * range.real_step),
+  write_scalar(range.whole ? Scalar(number(range.first, range.step, steps))
+                           : Scalar(number(range.real_first, range.real_step, steps)),
                out.dtype, element);
 }
 
@@ -76,7 +82,7 @@ void fill(const View& out, T first, T step) {
   const std::int64_t count = out.count();
   for (std::int64_t at = 0; at < count; at += static_cast<std::int64_t>(kernels::tile_size)) {
     const auto n = std::min<std::int64_t>(count - at, kernels::tile_size);
-    for (std::int64_t i = 0; i < n; ++i) values[i] = first + static_cast<T>(at + i) * step;
+    for (std::int64_t i = 0; i < n; ++i) values[i] = number(first, step, at + i);
     convert(&from, out.data + static_cast<std::size_t>(at) * size_of(out.dtype()), static_cast<std::size_t>(n));
   }
 }

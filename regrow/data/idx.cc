@@ -1,63 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/data/idx.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <string>
-#include <system_error>
+
+#include "regrow/data/byte_source.h"
 
 namespace regrow::data {
 namespace {
-
-// Deflate never expands to more than 1,032 times its input: what a header claims beyond that is a lie.
-constexpr std::uintmax_t most_expansion = 1032;
-
-// A file that is read front to back through zlib, which passes plain files through.
-class ByteSource {
- public:
-  explicit ByteSource(const std::filesystem::path& path) : name_(path.string()) {
-    std::error_code code;
-    size_ = std::filesystem::file_size(path, code);
-    if (!code) file_ = gzopen(name_.c_str(), "rb");
-    const int reason = code ? code.value() : errno;
-    require(file_ != nullptr, "{}: {}", name_, std::generic_category().message(reason));
-    gzbuffer(file_, 1 << 18);
-  }
-  ~ByteSource() { gzclose_r(file_); }
-  ByteSource(const ByteSource&) = delete;
-  ByteSource& operator=(const ByteSource&) = delete;
-
-  const std::string& name() const noexcept { return name_; }
-  // Beyond which the data cannot reach.
-  std::uintmax_t most_bytes() { return gzdirect(file_) ? size_ : size_ * most_expansion; }
-
-  // Fewer bytes than wanted only at the end of the data.
-  std::size_t read(std::byte* to, std::size_t wanted) {
-    std::size_t done = 0;
-    while (done < wanted) {
-      const unsigned piece = static_cast<unsigned>(std::min<std::size_t>(wanted - done, 1 << 24));
-      const int got = gzread(file_, to + done, piece);
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    int code = Z_OK;
-    const char* text = gzerror(file_, &code);
-    require(code == Z_OK || code == Z_BUF_ERROR, "{}: damaged gzip data: {}", name_, text);
-    require(code != Z_BUF_ERROR, "{}: truncated: the gzip data ends too early", name_);
-    return done;
-  }
-
- private:
-  std::string name_;
-  std::uintmax_t size_ = 0;
-  gzFile file_ = nullptr;
-};
 
 std::uint32_t big_endian(const std::byte* bytes) {
   std::uint32_t value = 0;

@@ -12,7 +12,7 @@
 namespace regrow::data {
 
 struct Batch {
-  HostArray images;  // f32 (n, 1, height, width), normalized
+  HostArray images;  // f32 (n, 1, height, width) after shrinking and padding, normalized
   HostArray labels;  // i64 (n,)
 };
 
@@ -23,6 +23,8 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   double mean = 0.2860;  // of pixels in [0, 1] over Fashion-MNIST's training images
   double deviation = 0.3530;
+  std::int64_t pad = 0;     // black pixels added on each side
+  std::int64_t shrink = 1;  // squares of so many by so many pixels become their mean
 };
 
 class Loader {
@@ -37,6 +39,7 @@ class Loader {
 
  private:
   void arrange(std::int64_t epoch);
+  void copy_image(std::size_t item, float* out) const;
 
   LabelledImages set_;
   LoaderOptions options_;

@@ -90,6 +90,19 @@ TEST(Loader, PixelsAreNormalized) {
   EXPECT_FLOAT_EQ(pixels[51], (0.2f - 0.5f) / 0.25f);
 }
 
+TEST(Loader, ImagesShrinkToMeansAndGetABlackBorder) {
+  const std::vector<std::uint8_t> pixels = {1, 3, 10, 20, 5, 7, 30, 40};  // 2 rows of 4
+  const LabelledImages set = {HostArray::from(pixels, {1, 2, 4}), HostArray::from(std::vector<std::uint8_t>{0}, {1})};
+  const Batch shrunk = Loader(set, exact({.batch = 1, .shrink = 2})).batch(0, 0);
+  EXPECT_EQ(shrunk.images.shape(), (Shape{1, 1, 1, 2}));
+  EXPECT_EQ(shrunk.images.to_vector<float>(), (std::vector<float>{4, 25}));
+  LoaderOptions options = exact({.batch = 1, .pad = 1, .shrink = 2});
+  options.mean = 1.0 / 255;  // black is -1
+  const Batch padded = Loader(set, options).batch(0, 0);
+  EXPECT_EQ(padded.images.shape(), (Shape{1, 1, 3, 4}));
+  EXPECT_EQ(padded.images.to_vector<float>(), (std::vector<float>{-1, -1, -1, -1, -1, 3, 24, -1, -1, -1, -1, -1}));
+}
+
 TEST(Loader, ZeroItemsMakeNoBatches) {
   Loader loader({HostArray::from(std::vector<std::uint8_t>{}, {0, 28, 28}), HostArray::from(std::vector<std::uint8_t>{}, {0})},
                 {});
@@ -100,6 +113,8 @@ TEST(Loader, ZeroItemsMakeNoBatches) {
 TEST(Loader, BadOptionsAreRefused) {
   EXPECT_EQ(message_of([] { Loader(numbered(1), {.batch = 0}); }), "a batch must have at least one item, not 0");
   EXPECT_EQ(message_of([] { Loader(numbered(1), {.deviation = 0}); }), "the deviation of pixels must be positive, not 0");
+  EXPECT_EQ(message_of([] { Loader(numbered(1), {.pad = -1}); }), "a border cannot be -1 pixels wide");
+  EXPECT_EQ(message_of([] { Loader(numbered(1), {.shrink = 2}); }), "images of 1 x 1 cannot shrink by 2");
 }
 
 }  // namespace

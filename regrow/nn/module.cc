@@ -2,6 +2,8 @@
 #include "regrow/nn/module.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <variant>
 
 #include "regrow/base/error.h"
 
@@ -9,8 +11,33 @@ namespace regrow::nn {
 
 struct Module::State {
   std::vector<std::pair<std::string, Parameter>> parameters;
+  std::vector<std::pair<std::string, Buffer>> buffers;
   std::vector<std::pair<std::string, Module>> children;
   bool training = true;
+};
+
+// Module by module: its parameters, its buffers, then what is below.
+struct Module::Found {
+  std::vector<std::pair<std::string, std::variant<Parameter, Buffer>>> cells;
+
+  template <class Cell>
+  void add(const std::string& prefix, const std::vector<std::pair<std::string, Cell>>& parts) {
+    for (const auto& [name, cell] : parts) {
+      const Cell& wanted = cell;
+      const bool known = std::any_of(cells.begin(), cells.end(), [&](const auto& other) {
+        const Cell* same = std::get_if<Cell>(&other.second);
+        return same && *same == wanted;
+      });
+      if (!known) cells.emplace_back(prefix + name, cell);
+    }
+  }
+  template <class Cell>
+  std::vector<std::pair<std::string, Cell>> of() const {
+    std::vector<std::pair<std::string, Cell>> list;
+    for (const auto& [name, cell] : cells)
+      if (const Cell* one = std::get_if<Cell>(&cell)) list.emplace_back(name, *one);
+    return list;
+  }
 };
 
 Module::Module() : state_(std::make_shared<State>()) {}
@@ -33,6 +60,7 @@ void Module::require_new(const std::string& name, Site site) const {
   if (name.empty() || name.find('.') != std::string::npos) fail_at(site, "a module cannot name a part '{}'", name);
   auto taken = [&](const auto& part) { return part.first == name; };
   if (std::any_of(state_->parameters.begin(), state_->parameters.end(), taken) ||
+      std::any_of(state_->buffers.begin(), state_->buffers.end(), taken) ||
       std::any_of(state_->children.begin(), state_->children.end(), taken))
     fail_at(site, "the module has a part named '{}' already", name);
 }
@@ -55,19 +83,49 @@ Parameter Module::add(std::string name, const Parameter& parameter, Site site) {
   return parameter;
 }
 
-void Module::collect(const std::string& prefix, std::vector<std::pair<std::string, Parameter>>& found) const {
-  for (const auto& [name, parameter] : state_->parameters) {
-    const Parameter& wanted = parameter;
-    if (std::none_of(found.begin(), found.end(), [&](const auto& other) { return other.second == wanted; }))
-      found.emplace_back(prefix + name, parameter);
-  }
+Buffer Module::add(std::string name, const Buffer& buffer, Site site) {
+  require_new(name, site);
+  if (!buffer.defined()) fail_at(site, "the buffer '{}' is empty", name);
+  state_->buffers.emplace_back(std::move(name), buffer);
+  return buffer;
+}
+
+void Module::collect(const std::string& prefix, Found& found) const {
+  found.add(prefix, state_->parameters);
+  found.add(prefix, state_->buffers);
   for (const auto& [name, child] : state_->children) child.collect(prefix + name + ".", found);
 }
 
-std::vector<std::pair<std::string, Parameter>> Module::named_parameters() const {
-  std::vector<std::pair<std::string, Parameter>> found;
+Module::Found Module::everything() const {
+  Found found;
   collect("", found);
   return found;
+}
+
+std::vector<std::pair<std::string, Parameter>> Module::named_parameters() const { return everything().of<Parameter>(); }
+std::vector<std::pair<std::string, Buffer>> Module::named_buffers() const { return everything().of<Buffer>(); }
+
+StateDict Module::state_dict() const {
+  StateDict state;
+  for (const auto& [name, cell] : everything().cells)
+    state.emplace_back(name, std::visit([](const auto& one) { return one.value().detach(); }, cell));
+  return state;
+}
+
+StateDifference Module::load_state_dict(const StateDict& state, const LoadOptions& options, Site site) const {
+  const Found found = everything();
+  StateDifference difference = compare(described(state_dict(), site), described(state, site));
+  const bool refused = options.strict ? !difference.empty() : !difference.mismatched.empty();
+  if (refused) require_same(difference, "load_state_dict", site);
+  std::unordered_map<std::string_view, const Tensor*> by_name;
+  for (const auto& [name, value] : state) by_name.emplace(name, &value);
+  for (const auto& [name, cell] : found.cells) {
+    const auto given = by_name.find(name);
+    if (given == by_name.end()) continue;
+    const Tensor value = given->second->detach();
+    std::visit([&](const auto& one) { one.set_value(value, site); }, cell);
+  }
+  return difference;
 }
 
 std::vector<Parameter> Module::parameters() const {

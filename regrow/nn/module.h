@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module: a handle to shared state, a tree of named parameters, children and a mode. Copies share the state; clone() is deep.
+// A module: a handle to shared state, a tree of named parameters, buffers, children and a mode. Copies share the state; clone() is deep.
 // One thread at a time.
 //
 //   struct Net : nn::Module {
@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "regrow/frontend/parameter.h"
+#include "regrow/nn/buffer.h"
+#include "regrow/nn/state_dict.h"
 
 namespace regrow::nn {
 
@@ -30,11 +32,19 @@ class Module {
   // Names must be new in this module, without dots. Throws Error on one that is taken, and on a module inside itself.
   void add(std::string name, const Module& child, Site site = Site::here());
   Parameter add(std::string name, const Parameter& parameter, Site site = Site::here());
+  Buffer add(std::string name, const Buffer& buffer, Site site = Site::here());
 
   // Of this module and all below, depth first in the order of adding; one that is shared comes once, under its first name.
   std::vector<Parameter> parameters() const;
   std::vector<std::pair<std::string, Parameter>> named_parameters() const;  // "hidden.weight"
-  std::vector<std::pair<std::string, Module>> children() const;             // direct ones
+  std::vector<std::pair<std::string, Buffer>> named_buffers() const;
+  std::vector<std::pair<std::string, Module>> children() const;  // direct ones
+
+  // The values of all parameters and buffers under the names that PyTorch gives them, module by module. None carries a gradient.
+  StateDict state_dict() const;
+  // Binds every parameter and buffer to the value of its name. Throws Error, and nothing has changed, where shapes or types differ,
+  // and where names are missing or unexpected unless told not to be strict; then it returns those.
+  StateDifference load_state_dict(const StateDict& state, const LoadOptions& options = {}, Site site = Site::here()) const;
 
   // Training mode (the default) or evaluation, of this module and all below: what dropout and the like go by.
   void train(bool training = true) const;
@@ -48,7 +58,9 @@ class Module {
   struct State;
   void require_new(const std::string& name, Site site) const;
   bool reaches(const State* state) const;
-  void collect(const std::string& prefix, std::vector<std::pair<std::string, Parameter>>& found) const;
+  struct Found;
+  Found everything() const;
+  void collect(const std::string& prefix, Found& found) const;
   static std::shared_ptr<State> copied(const State& state);
 
   std::shared_ptr<State> state_;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "regrow/nn/activations.h"
+#include "regrow/nn/buffer.h"
 #include "regrow/nn/conv2d.h"
 #include "regrow/nn/initializer.h"
 #include "regrow/nn/linear.h"
 #include "regrow/nn/module.h"
 #include "regrow/nn/sequential.h"
+#include "regrow/nn/state_dict.h"

@@ -97,6 +97,35 @@ TEST(Module, RefusesWrongNamesAndItself) {
   EXPECT_THAT(message_of([&] { child.add("parent", module); }), HasSubstr("contain itself"));
 }
 
+// As a layer with running statistics has them.
+struct Counting : Module {
+  Parameter scale = add("scale", Parameter(tensor({2.f})));
+  Buffer seen = add("seen", Buffer(zeros({1})));
+  Tensor operator()(const Tensor& x) const {
+    if (training()) seen.set_value(seen.value() + 1);
+    return x * scale.value();
+  }
+};
+
+TEST(Module, BuffersAreSharedByCopiesAndClonedDeeply) {
+  const Counting counting;
+  const Counting copy = counting, twin = clone(counting);
+  copy(ones({1}));
+  counting.eval();
+  copy(ones({1}));
+  EXPECT_EQ(counting.seen.value().item<float>(), 1.f);
+  EXPECT_EQ(twin.seen.value().item<float>(), 0.f);
+  EXPECT_TRUE(twin.named_buffers().at(0).second == twin.seen);
+  EXPECT_THAT(message_of([&] { copy.seen.set_value(ones({2})); }), HasSubstr("f32(2,)"));
+}
+
+TEST(Module, BuffersCarryNoGradient) {
+  const Counting counting;
+  counting.seen.set_value(counting.scale.value() * 3);
+  EXPECT_FALSE(counting.seen.value().needs_grad());
+  EXPECT_EQ(counting.seen.value().item<float>(), 6.f);
+}
+
 TEST(Module, GradientsReachTheSharedCell) {
   const Net net;
   net.eval();

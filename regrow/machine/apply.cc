@@ -167,6 +167,19 @@ StorageId Machine::State::lender_of(const OutputSpec& output) const noexcept {
   return none;
 }
 
+std::size_t Machine::State::bytes_of_operation() const noexcept {
+  std::size_t bytes = op.workspace.bytes;
+  for (auto id = op.inputs.begin(); id != op.inputs.end(); ++id) {
+    const Storage& storage = graph[*id];
+    const bool counts = storage.device == op.spec.device && !storage.foreign && std::find(op.inputs.begin(), id, *id) == id;
+    if (counts) bytes += storage.place.bytes;  // nothing where an output has taken its place
+  }
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    if (op.outputs[i].view_of < 0) bytes += graph[op.results[i]].place.bytes;
+  }
+  return bytes;
+}
+
 void Machine::State::launch() {
   sizes.clear();
   for (const OutputSpec& output : op.outputs) {
@@ -190,6 +203,7 @@ void Machine::State::launch() {
   }
   op.workspace = ledger.place(device, op.workspace_bytes, pages);
   ledger.note_workspace(device, op.workspace.bytes);
+  ledger.note_operation(device, bytes_of_operation());
   push_pages(device);
   Action& action = queue.push(Action::Kind::run, device);
   action.payload = op.spec.payload;

@@ -35,11 +35,15 @@ void Ledger::note_workspace(std::uint8_t device, std::size_t bytes) noexcept {
   devices_[device]->workspace = std::max(devices_[device]->workspace, bytes);
 }
 
+void Ledger::note_operation(std::uint8_t device, std::size_t bytes) noexcept {
+  devices_[device]->operation = std::max(devices_[device]->operation, bytes);
+}
+
 void Ledger::reset_peak(std::uint8_t device) noexcept {
   Device& its = *devices_[device];
   its.peak = its.placement.occupied();
   its.peak_committed = its.placement.committed();
-  its.workspace = 0;
+  its.workspace = its.operation = 0;
 }
 
 Usage Ledger::usage(std::uint8_t device) const noexcept {
@@ -50,6 +54,7 @@ Usage Ledger::usage(std::uint8_t device) const noexcept {
           .peak_bytes = its.peak,
           .peak_committed_bytes = its.peak_committed,
           .workspace_bytes = its.workspace,
+          .operation_bytes = its.operation,
           .largest_hole_bytes = its.placement.largest_hole(),
           .swapped_bytes = its.swapped};
 }

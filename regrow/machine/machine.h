@@ -111,6 +111,7 @@ struct Usage {
   std::size_t peak_bytes = 0;       // most of: live + workspace, since the last reset
   std::size_t peak_committed_bytes = 0;
   std::size_t workspace_bytes = 0;  // largest since the last reset
+  std::size_t operation_bytes = 0;  // largest of an operation since then: distinct inputs, outputs, workspace
   std::size_t largest_hole_bytes = 0;
   std::size_t swapped_bytes = 0;    // on the host
 };

@@ -78,6 +78,7 @@ struct Machine::State {
   // Operations (apply.cc).
   void apply(const ApplySpec& spec);
   Need need_of_operation() const noexcept;  // outputs and workspace
+  std::size_t bytes_of_operation() const noexcept;  // placed: distinct inputs, outputs and workspace
   void bring_inputs();
   void inputs_brought();
   void inputs_ready();

@@ -286,6 +286,7 @@ void Executor::report(Command& command) {
   report.committed_bytes = usage.committed_bytes;
   report.peak_committed_bytes = usage.peak_committed_bytes;
   report.workspace_bytes = usage.workspace_bytes;
+  report.operation_bytes = usage.operation_bytes;
   report.largest_hole_bytes = usage.largest_hole_bytes;
   report.swapped_bytes = usage.swapped_bytes;
   report.live_tensors = counters.live;

@@ -14,6 +14,7 @@ struct MemoryReport {
   std::size_t committed_bytes = 0;   // pages that the arena holds, recycled ones included
   std::size_t peak_committed_bytes = 0;
   std::size_t workspace_bytes = 0;   // largest of an operation since the last reset
+  std::size_t operation_bytes = 0;   // largest working set of one since then: distinct inputs, outputs and workspace
   std::size_t largest_hole_bytes = 0;
   std::size_t swapped_bytes = 0;     // on the host, outside the budget
   std::size_t live_tensors = 0, ghosts = 0;

@@ -38,6 +38,23 @@ TEST(Operations, WorkspaceIsGivenBackAndCountsInThePeak) {
   EXPECT_EQ(shell.machine.usage(0).workspace_bytes, 0u);
 }
 
+TEST(Operations, TheLargestWorkingSetIsDistinctInputsOutputsAndWorkspace) {
+  ModelShell shell;
+  shell.put(0, 3 * one, 5);
+  shell.put(1, 50 * one, 7);
+  shell.apply({.payload = 1, .inputs = {0, 0}, .outputs = {{.slot = 2, .bytes = 2 * one}}, .workspace = 4 * one});
+  EXPECT_EQ(shell.machine.usage(0).operation_bytes, 9 * one);
+  shell.apply({.payload = 2, .inputs = {2}, .outputs = {{.slot = 3, .bytes = one}}});
+  EXPECT_EQ(shell.machine.usage(0).operation_bytes, 9 * one);
+  shell.machine.reset_peak(0);
+  EXPECT_EQ(shell.machine.usage(0).operation_bytes, 0u);
+  // In place: input and output are the same bytes.
+  shell.apply(
+      {.payload = 3, .inputs = {0}, .outputs = {{.slot = 4, .bytes = 3 * one, .reuse = 1}}, .deletes = {0}, .replayable = false});
+  EXPECT_EQ(shell.count(Kind::released, Why::in_place), 1u);
+  EXPECT_EQ(shell.machine.usage(0).operation_bytes, 3 * one);
+}
+
 TEST(Operations, ADeletedTensorThatNothingNeedsIsReleasedAndErasedOnce) {
   ModelShell shell;
   shell.put(0, one, 5);

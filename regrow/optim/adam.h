@@ -19,11 +19,27 @@ struct AdamOptions {
 class Adam : public Optimizer {
  public:
   explicit Adam(std::vector<Parameter> parameters, const AdamOptions& options = {}, Site site = Site::here());
+  // More parameters, with options of their own.
+  void add_group(std::vector<Parameter> parameters, const AdamOptions& options, Site site = Site::here());
 
  private:
-  Op update(double learning_rate) const override;
+  Op update(std::size_t group, double learning_rate) const override;
 
-  AdamOptions options_;
+  std::vector<AdamOptions> options_;
+};
+
+struct AdamWOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 1e-2;  // a step takes learning_rate weight_decay of a parameter off it
+};
+
+class AdamW : public Adam {
+ public:
+  explicit AdamW(std::vector<Parameter> parameters, const AdamWOptions& options = {}, Site site = Site::here());
+  void add_group(std::vector<Parameter> parameters, const AdamWOptions& options, Site site = Site::here());
 };
 
 }  // namespace regrow::optim

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/optim/optimizer.h"
 
+#include <absl/container/inlined_vector.h>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
 
 #include "regrow/autograd/grad_mode.h"
 #include "regrow/frontend/call.h"
 #include "regrow/frontend/create.h"
+#include "regrow/nn/state_dict.h"
 
 namespace regrow::optim {
 namespace {
@@ -15,37 +20,64 @@ DType slot_dtype(DType parameter) { return parameter == DType::f16 || parameter 
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Parameter> parameters, double learning_rate, std::vector<Slot> slots, Site site)
-    : parameters_(std::move(parameters)), learning_rate_(learning_rate), slots_(std::move(slots)) {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor value = parameters_[i].value();
-    for (std::size_t k = 0; k < i; ++k)
-      if (parameters_[k] == parameters_[i]) fail_at(site, "an optimizer cannot hold a parameter twice: {} and {}", k, i);
-    std::vector<Tensor>& own = state_.emplace_back();
-    for (const Slot& slot : slots_)
+void Optimizer::add_slots(std::vector<Parameter> parameters, double learning_rate, std::vector<Slot> slots, Site site) {
+  Group group{.begin = parameters_.size(), .end = parameters_.size() + parameters.size(), .slots = std::move(slots)};
+  group.given_rate = group.learning_rate = learning_rate;
+  std::vector<std::vector<Tensor>> state;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor value = parameters[i].value();
+    const auto same = [&](const Parameter& other) { return other == parameters[i]; };
+    const auto here = parameters.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(parameters_.begin(), parameters_.end(), same) || std::any_of(parameters.begin(), here, same))
+      fail_at(site, "an optimizer cannot hold a parameter twice: number {}", group.begin + i);
+    std::vector<Tensor>& own = state.emplace_back();
+    for (const Slot& slot : group.slots)
       own.push_back(slot.counter
                         ? zeros({}, {.dtype = DType::i64, .device = value.device(site)}, site)
                         : zeros(value.shape(site), {.dtype = slot_dtype(value.dtype(site)), .device = value.device(site)}, site));
   }
+  parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
+  state_.insert(state_.end(), std::make_move_iterator(state.begin()), std::make_move_iterator(state.end()));
+  groups_.push_back(std::move(group));
+}
+
+void Optimizer::set_learning_rate(double rate) {
+  for (Group& group : groups_) group.learning_rate = rate;
+}
+
+void Optimizer::scale_learning_rate(double factor) {
+  for (Group& group : groups_) group.learning_rate = group.given_rate * factor;
+}
+
+const Op& Optimizer::op_of(std::size_t index) {
+  Group& group = groups_[index];
+  if (!group.op || group.op_rate != group.learning_rate) {
+    group.op.emplace(update(index, group.learning_rate));
+    group.op_rate = group.learning_rate;
+  }
+  return *group.op;
 }
 
 void Optimizer::step(Site site) {
   NoGrad guard;
-  const Op op = update(learning_rate_);
-  std::vector<Tensor> in, out;
-  std::vector<const Tensor*> inputs;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    Tensor grad = parameters_[i].grad();
-    if (!grad.defined()) continue;
-    in = {parameters_[i].value(), std::move(grad)};
-    in.insert(in.end(), state_[i].begin(), state_[i].end());
-    inputs.clear();
-    for (const Tensor& tensor : in) inputs.push_back(&tensor);
-    out.assign(1 + slots_.size(), Tensor());
-    detail::call_fixed(op, inputs, out, site);
-    parameters_[i].set_value(out[0], site);
-    for (std::size_t k = 0; k < slots_.size(); ++k) state_[i][k] = std::move(out[k + 1]);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Op& op = op_of(g);
+    for (std::size_t i = groups_[g].begin; i < groups_[g].end; ++i) step(op, i, site);
   }
+}
+
+void Optimizer::step(const Op& op, std::size_t i, Site site) {
+  Tensor grad = parameters_[i].grad();
+  if (!grad.defined()) return;
+  const std::size_t slots = state_[i].size();
+  absl::InlinedVector<Tensor, 5> in = {parameters_[i].value(), std::move(grad)};
+  in.insert(in.end(), state_[i].begin(), state_[i].end());
+  absl::InlinedVector<const Tensor*, 5> inputs;
+  for (const Tensor& tensor : in) inputs.push_back(&tensor);
+  absl::InlinedVector<Tensor, 4> out(1 + slots);
+  detail::call_fixed(op, {inputs.data(), inputs.size()}, {out.data(), out.size()}, site);
+  parameters_[i].set_value(out[0], site);
+  for (std::size_t k = 0; k < slots; ++k) state_[i][k] = std::move(out[k + 1]);
 }
 
 void Optimizer::zero_grad() const {
@@ -54,21 +86,28 @@ void Optimizer::zero_grad() const {
 
 std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
   std::vector<std::pair<std::string, Tensor>> named;
-  for (std::size_t i = 0; i < state_.size(); ++i)
-    for (std::size_t k = 0; k < slots_.size(); ++k) named.emplace_back(fmt::format("{}.{}", i, slots_[k].name), state_[i][k]);
+  for (const Group& group : groups_)
+    for (std::size_t i = group.begin; i < group.end; ++i)
+      for (std::size_t k = 0; k < group.slots.size(); ++k)
+        named.emplace_back(fmt::format("{}.{}", i, group.slots[k].name), state_[i][k]);
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    named.emplace_back(fmt::format("group.{}.learning_rate", g), tensor(groups_[g].learning_rate));
   return named;
 }
 
 void Optimizer::set_state(const std::vector<std::pair<std::string, Tensor>>& state, Site site) {
   const auto old = this->state();
-  if (state.size() != old.size()) fail_at(site, "the optimizer's state has {} parts, not {}", old.size(), state.size());
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    const auto& [name, value] = state[i];
-    if (name != old[i].first) fail_at(site, "part {} of the optimizer's state is '{}', not '{}'", i, old[i].first, name);
-    if (value.shape(site) != old[i].second.shape(site) || value.dtype(site) != old[i].second.dtype(site))
-      fail_at(site, "'{}' of the optimizer's state has another shape or type", name);
-  }
-  for (std::size_t i = 0; i < state.size(); ++i) state_[i / slots_.size()][i % slots_.size()] = state[i].second.detach();
+  nn::require_same(nn::compare(nn::described(old, site), nn::described(state, site)), "the optimizer's state does not fit", site);
+  std::unordered_map<std::string_view, const Tensor*> by_name;
+  for (const auto& [name, value] : state) by_name.emplace(name, &value);
+  // What can still fail comes first.
+  std::vector<double> rates;
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    rates.push_back(by_name.at(old[old.size() - groups_.size() + g].first)->item<double>(site));
+  std::size_t next = 0;
+  for (std::vector<Tensor>& own : state_)
+    for (Tensor& slot : own) slot = by_name.at(old[next++].first)->detach();
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].learning_rate = rates[g];
 }
 
 }  // namespace regrow::optim

@@ -17,11 +17,13 @@ struct SGDOptions {
 class SGD : public Optimizer {
  public:
   explicit SGD(std::vector<Parameter> parameters, const SGDOptions& options = {}, Site site = Site::here());
+  // More parameters, with options of their own.
+  void add_group(std::vector<Parameter> parameters, const SGDOptions& options, Site site = Site::here());
 
  private:
-  Op update(double learning_rate) const override;
+  Op update(std::size_t group, double learning_rate) const override;
 
-  SGDOptions options_;
+  std::vector<SGDOptions> options_;
 };
 
 }  // namespace regrow::optim

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 
 #include "bench/dispatch/contender.h"
 #include "regrow/base/clock.h"
@@ -35,13 +36,17 @@ double issue_ns() {
   return static_cast<double>(end - start) / burst;
 }
 
-// From issuing one command on an idle channel, nothing flushed, to its beginning on the worker (seen by a callback).
-double lone_start_us() {
+void idle(std::uint64_t ns) {
+  const std::uint64_t until = regrow::now_ns() + ns;
+  while (regrow::now_ns() < until) {
+  }
+}
+
+// From issuing one command on a channel that has been idle, nothing flushed, to its beginning on the worker (seen by a callback).
+double lone_start_us(std::uint64_t idle_ns) {
   namespace rg = regrow;
   rg::sync();
-  const std::uint64_t idle_until = regrow::now_ns() + 300'000;
-  while (regrow::now_ns() < idle_until) {
-  }
+  idle(idle_ns);
   std::atomic<std::uint64_t> began = 0;
   rg::Op probe = rg::callback_op("probe", [&began](std::span<const rg::HostArray>) {
     began = regrow::now_ns();
@@ -54,6 +59,22 @@ double lone_start_us() {
   return static_cast<double>(began - issued) / 1000;
 }
 
+// What the system takes to wake a thread: the floor of a start after a long sleep.
+double wake_us() {
+  std::atomic<int> bell = 0;
+  std::atomic<std::uint64_t> awake = 0;
+  std::thread sleeper([&] {
+    bell.wait(0);
+    awake = regrow::now_ns();
+  });
+  idle(2'000'000);
+  const std::uint64_t rung = regrow::now_ns();
+  bell = 1;
+  bell.notify_one();
+  sleeper.join();
+  return static_cast<double>(awake - rung) / 1000;
+}
+
 }  // namespace
 }  // namespace bench
 
@@ -61,18 +82,20 @@ int main(int argc, char** argv) {
   CLI::App app("Cost of an operation: regrow and libtorch side by side.");
   int rounds = 11, threads = 1;
   std::string only;
+  bool alone = false;
   app.add_option("--rounds", rounds, "interleaved rounds");
   app.add_option("--threads", threads, "kernel threads of both");
   app.add_option("--only", only, "cases whose name contains this");
+  app.add_flag("--alone", alone, "regrow without its peers, for profiling");
   CLI11_PARSE(app, argc, argv);
 
   std::vector<bench::Contender> contenders = {bench::regrow_contender(threads)};
 #ifdef BENCH_WITH_LIBTORCH
-  contenders.push_back(bench::libtorch_contender(threads));
+  if (!alone) contenders.push_back(bench::libtorch_contender(threads));
 #endif
   std::map<std::string, std::map<std::string, std::vector<double>>> times;  // case, contender
   std::mt19937 rng(1);
-  std::vector<double> issue, lone;
+  std::vector<double> issue, lone, late, wake;
   for (int round = 0; round <= rounds; ++round)
     for (std::size_t c = 0; c < contenders[0].cases.size(); ++c) {
       if (contenders[0].cases[c].name.find(only) == std::string::npos) continue;
@@ -87,14 +110,21 @@ int main(int argc, char** argv) {
         if (round > 0) times[test.name][contenders[i].name].push_back(ns);  // the first round warms up
       }
     }
-  for (int i = 0; i < rounds * 5; ++i) issue.push_back(bench::issue_ns()), lone.push_back(bench::lone_start_us());
+  for (int i = 0; i < rounds * 5; ++i) {
+    issue.push_back(bench::issue_ns());
+    lone.push_back(bench::lone_start_us(300'000));
+    late.push_back(bench::lone_start_us(2'000'000));
+    wake.push_back(bench::wake_us());
+  }
 
   nlohmann::json report;
   report["threads"] = threads;
   report["rounds"] = rounds;
   for (const bench::Contender& contender : contenders) report["versions"][contender.name] = contender.version;
   report["issue_ns"] = bench::median(issue);
-  report["lone_command_start_us"] = bench::median(lone);
+  report["lone_command_start_us"] = bench::median(lone);             // after 0.3 ms without work
+  report["lone_command_start_after_sleep_us"] = bench::median(late);  // after 2 ms
+  report["thread_wake_us"] = bench::median(wake);
   for (const auto& [name, by_contender] : times) {
     nlohmann::json row = {{"case", name}};
     for (const auto& [contender, samples] : by_contender) row[contender + "_ns_per_operation"] = bench::median(samples);

@@ -75,10 +75,13 @@ CommandBuffer::Cursor CommandBuffer::head() noexcept {
   return head_;
 }
 
-void CommandBuffer::pop() noexcept {
-  head()->reset();  // of several that fused, the next one may stand in the next block
-  ++head_.index_;
-  executed_.store(++executed_by_worker_, std::memory_order_seq_cst);
+void CommandBuffer::pop(std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    head()->reset();  // of several that fused, the next one may stand in the next block
+    ++head_.index_;
+  }
+  executed_by_worker_ += count;
+  executed_.store(executed_by_worker_, std::memory_order_seq_cst);
 }
 
 }  // namespace regrow::runtime

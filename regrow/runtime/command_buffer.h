@@ -61,8 +61,8 @@ class CommandBuffer {
   };
   // Requires that a released command is waiting.
   Cursor head() noexcept;
-  // The head has been executed: its command may be used again.
-  void pop() noexcept;
+  // The first `count` have been executed: their commands may be used again.
+  void pop(std::size_t count) noexcept;
 
  private:
   Block* new_block();
@@ -79,8 +79,9 @@ class CommandBuffer {
   alignas(64) Cursor head_;
   std::uint64_t executed_by_worker_ = 0;
 
+  // Lines of their own: an idle worker polls `released_`, which changes once a batch, and seldom looks at `committed_`.
   alignas(64) std::atomic<std::uint64_t> committed_{0};
-  std::atomic<std::uint64_t> released_{0};
+  alignas(64) std::atomic<std::uint64_t> released_{0};
   alignas(64) std::atomic<std::uint64_t> executed_{0};
   std::atomic<Block*> returned_{nullptr};  // blocks that the worker has done with
 };

@@ -47,8 +47,10 @@ Channel::Core::Lock Channel::Core::enter(Site site) {
 // timing. (Of bytes the window never holds more than half of what may be queued: see leave().)
 bool Channel::Core::full() const noexcept {
   const runtime::CommandBuffer& buffer = stream_.buffer;
-  const std::uint64_t issued = stream_.window_is_held ? buffer.released() : buffer.committed();
-  return issued - buffer.executed() >= options_.queue_commands || stream_.queued_bytes.load() >= options_.queue_bytes;
+  const std::uint64_t issued = stream_.window_is_held.load(std::memory_order_relaxed) ? buffer.released() : buffer.committed();
+  // Asking the worker how far it is takes its line from it: only when what it last said does not suffice.
+  if (issued - known_executed_ >= options_.queue_commands) known_executed_ = buffer.executed();
+  return issued - known_executed_ >= options_.queue_commands || stream_.queued_bytes.load() >= options_.queue_bytes;
 }
 
 Channel::Core::Lock Channel::Core::enter_with_room(Site site) {
@@ -62,7 +64,7 @@ Channel::Core::Lock Channel::Core::enter_with_room(Site site) {
       const bool wait = full() && state_.load() == State::open && !stream_.broken;
       lock.unlock();
       if (!wait) break;
-      stream_.progress.wait(seen);
+      futex_wait(stream_.progress, seen);
     }
     stream_.throttled.fetch_sub(1);
     lock.lock();

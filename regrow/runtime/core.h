@@ -130,6 +130,7 @@ class Channel::Core final : public runtime::Returns,
   std::array<std::size_t, max_devices> budgets_{};
   std::size_t window_bytes_ = 0;  // of host values since the window was last empty
   std::uint64_t known_failed_puts_ = 0;
+  mutable std::uint64_t known_executed_ = 0;
   bool warned_drop_ = false, warned_swap_ = false;
   std::atomic<State> state_{State::open};
   std::uint32_t born_at_fork_;

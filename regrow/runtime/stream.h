@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 
+#include "regrow/base/futex.h"
 #include "regrow/runtime/command_buffer.h"
 
 namespace regrow::runtime {
@@ -22,8 +23,8 @@ struct Stream {
   std::atomic<std::uint64_t> failed_puts{0};  // constants among them must not be handed out again
 
   // The worker sleeps on `sleeping`; throttled callers sleep on `progress`.
-  std::atomic<std::uint32_t> sleeping{0};
-  std::atomic<std::uint32_t> throttled{0}, progress{0};
+  FutexWord sleeping{0};
+  FutexWord throttled{0}, progress{0};
 
   // The worker failed: nothing runs any more, and every call throws `fatal` (written once, under the mutex, before `broken`).
   std::atomic<bool> broken{false};
@@ -32,12 +33,12 @@ struct Stream {
 
   // After a commit or a release, without the mutex.
   void wake_worker() noexcept {
-    if (sleeping.load(std::memory_order_seq_cst) != 0 && sleeping.exchange(0) != 0) sleeping.notify_one();
+    if (sleeping.load(std::memory_order_seq_cst) != 0 && sleeping.exchange(0) != 0) futex_wake_one(sleeping);
   }
   void let_throttled_go() noexcept {
     if (throttled.load(std::memory_order_seq_cst) == 0) return;
     progress.fetch_add(1);
-    progress.notify_all();
+    futex_wake_all(progress);
   }
 };
 

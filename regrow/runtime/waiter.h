@@ -6,11 +6,11 @@
 
 #include <absl/container/inlined_vector.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 
+#include "regrow/base/futex.h"
 #include "regrow/runtime/device_tensor.h"
 #include "regrow/runtime/memory_report.h"
 #include "regrow/tensor/host_array.h"
@@ -30,7 +30,8 @@ struct Waiter {
   void wait() noexcept;    // caller: a few microseconds of spinning, then a sleep that signals may interrupt
 
  private:
-  std::atomic<std::uint32_t> done_{0};
+  static constexpr std::uint32_t pending = 0, asleep = 1, done = 2;
+  FutexWord state_{pending};
 };
 
 }  // namespace regrow::runtime

@@ -4,20 +4,20 @@
 
 namespace regrow::runtime {
 
-// The wake-up names the address of `done_` only; a caller that has seen the store already may have left its stack frame, which the
-// kernel takes for a spurious wake-up of whoever sleeps there. The store must be seen before notify_one() looks whether anybody
-// sleeps: with less than sequential consistency the two may pass each other, and the wake-up is lost.
+// One exchange decides whether anybody sleeps, so that no wake-up is lost. A caller that has seen it may have left its stack frame by
+// the time of the wake-up, which names an address only: whoever sleeps there takes it for one without cause.
 void Waiter::finish() noexcept {
-  done_.store(1, std::memory_order_seq_cst);
-  done_.notify_one();
+  if (state_.exchange(done, std::memory_order_acq_rel) == asleep) futex_wake_one(state_);
 }
 
 void Waiter::wait() noexcept {
   for (int i = 0; i < 100; ++i) {
-    if (done_.load(std::memory_order_acquire)) return;
+    if (state_.load(std::memory_order_acquire) == done) return;
     pause();
   }
-  while (!done_.load(std::memory_order_acquire)) done_.wait(0, std::memory_order_acquire);
+  std::uint32_t state = pending;
+  if (!state_.compare_exchange_strong(state, asleep, std::memory_order_acq_rel, std::memory_order_acquire) && state == done) return;
+  while (state_.load(std::memory_order_acquire) != done) futex_wait(state_, asleep);
 }
 
 }  // namespace regrow::runtime

@@ -11,8 +11,9 @@
 namespace regrow::runtime {
 namespace {
 
-constexpr std::uint64_t spin_ns = 30'000;
-constexpr int quiet_spins = 16;          // about a microsecond without a new command: the callers are elsewhere
+constexpr std::uint64_t spin_ns = 400'000;  // a sleeper takes 15 to 60 us to wake
+constexpr std::uint64_t quiet_ns = 2'000;  // without a new command: the callers are elsewhere
+constexpr int spins_a_look = 16;           // at the clock
 constexpr std::uint64_t progress_steps = 64;
 
 }  // namespace
@@ -75,7 +76,7 @@ bool Worker::step() {
     stream_.failed_puts.store(executor_->failed_puts(), std::memory_order_relaxed);
   }
   const bool freed_bytes = head->has_host;
-  for (std::size_t i = 0; i < commands; ++i) stream_.buffer.pop();
+  stream_.buffer.pop(commands);
   executed_ += commands;
   if (freed_bytes || executed_ % progress_steps < commands) stream_.let_throttled_go();
   return !last;
@@ -94,20 +95,23 @@ void Worker::wait_for_work() {
   if (executor_) executor_->idle();
   stream_.let_throttled_go();
   std::uint64_t seen = stream_.buffer.committed();
-  std::uint64_t idle_since = now_ns();
-  for (int quiet = 0;; ++quiet) {
-    if (stream_.buffer.released() > executed_) return;
-    const std::uint64_t committed = stream_.buffer.committed();
-    if (committed != seen) seen = committed, quiet = 0, idle_since = now_ns();
-    if (quiet >= quiet_spins && committed > executed_ && !stream_.window_is_held) {
-      take_window();
-      continue;
+  std::uint64_t now = now_ns(), looked = now;
+  const std::uint64_t begun = now;
+  while (now - begun < spin_ns) {
+    for (int spin = 0; spin < spins_a_look; ++spin) {
+      if (stream_.buffer.released() > executed_) return;
+      pause();
     }
-    if (quiet % quiet_spins == 0 && now_ns() - idle_since > spin_ns) break;
-    pause();
+    now = now_ns();
+    if (now - looked < quiet_ns) continue;
+    looked = now;
+    // Looking takes the callers' line from them.
+    const std::uint64_t committed = stream_.buffer.committed();
+    if (committed == seen && committed > executed_ && !stream_.window_is_held) take_window();
+    seen = committed;
   }
   stream_.sleeping.store(1, std::memory_order_seq_cst);
-  if (!has_work()) stream_.sleeping.wait(1);
+  while (stream_.sleeping.load() == 1 && !has_work()) futex_wait(stream_.sleeping, 1);
   stream_.sleeping.store(0);
   if (stream_.buffer.released() == executed_ && has_work()) take_window();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that runs a channel's commands in order. It spins for some 30 us before it sleeps, takes the window when the callers
+// The thread that runs a channel's commands in order. It looks for work for 0.4 ms before it sleeps, takes the window when the callers
 // have gone quiet, and survives whatever an operation throws.
 #pragma once
 

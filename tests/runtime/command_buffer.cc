@@ -15,7 +15,7 @@ TEST(CommandBuffer, CommandsArePoppedInOrderAcrossBlocks) {
     buffer.release();
     for (int group = 0; group < 10; ++group) {
       EXPECT_EQ(buffer.head()->id, expected);
-      for (int i = 0; i < 10; ++i, ++expected) buffer.pop();
+      for (int i = 0; i < 10; ++i, ++expected) buffer.pop(1);
       EXPECT_EQ(buffer.executed(), expected - 1);
     }
   }

@@ -20,7 +20,7 @@ using regrow::AttrType;
 using regrow::OpRecord;
 
 // Reached through functions written by hand: frontend/create.h, tensor.h, derived.h, optim.
-constexpr std::array hidden = {"full", "arange", "slice", "set_slice", "callback", "fused", "max_pool2d_take"};
+constexpr std::array hidden = {"full", "arange", "slice", "set_slice", "callback", "fused", "max_pool2d_take", "adaptive_max_pool2d_take"};
 
 bool has_function(const OpRecord& op) {
   for (std::string_view name : hidden)

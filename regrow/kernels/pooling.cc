@@ -28,11 +28,32 @@ inline Lanes lanes_along(const Pooling& s, const View& image) {
 }
 
 // `lanes` windows of one image: this one and those of the next channels or columns. Rows [top, bottom) and columns [left, right)
-// of it are inside, of all of them the same part.
+// of it are inside, of all of them the same part; `area` counts the padding too.
 struct Window {
   std::int64_t n, c, oh, ow, lanes;
   std::int64_t top, bottom, left, right;
+  std::int64_t height, area;
 };
+
+// Where window `o` lies along an axis: [begin, end) of the padded image, and what of it is inside.
+struct WindowSpan {
+  std::int64_t begin, end, first, last;
+};
+inline WindowSpan span_of(const Pooling& s, std::size_t axis, std::int64_t o) {
+  const std::int64_t in = s.in[axis], out = s.out[axis];
+  if (s.adaptive) {
+    const std::int64_t begin = o * in / out, end = ((o + 1) * in + out - 1) / out;
+    return {begin, end, begin, end};
+  }
+  const std::int64_t begin = o * s.stride[axis] - s.padding[axis];
+  return {begin, std::min(begin + s.window[axis], in + s.padding[axis]), std::max<std::int64_t>(begin, 0),
+          std::min(begin + s.window[axis], in)};
+}
+
+inline double divisor_of(const Pooling& s, const Window& w) {
+  if (s.divisor != 0) return static_cast<double>(s.divisor);
+  return static_cast<double>(s.counts_padding ? w.area : (w.bottom - w.top) * (w.right - w.left));
+}
 
 // A tensor (n, c, h, w) with its strides at hand, and the distance from lane to lane.
 template <class T>
@@ -80,10 +101,13 @@ void store(const Wide<T>* HWY_RESTRICT from, std::int64_t step, std::int64_t lan
 template <class F>
 void for_columns(const Pooling& s, Window& w, F&& f) {
   for (w.ow = 0; w.ow < s.out[1]; w.ow += w.lanes) {
-    const std::int64_t x = w.ow * s.stride[1] - s.padding[1];
-    w.left = std::max<std::int64_t>(x, 0), w.right = std::min(x + s.window[1], s.in[1]);
-    const std::int64_t whole = (s.in[1] - s.window[1] - x) / s.stride[1] + 1;  // from here on
-    w.lanes = x < 0 || x + s.window[1] > s.in[1] ? 1 : std::min({pool_lanes, whole, s.out[1] - w.ow});
+    const WindowSpan x = span_of(s, 1, w.ow);
+    w.left = x.first, w.right = x.last, w.area = w.height * (x.end - x.begin);
+    w.lanes = 1;
+    if (!s.adaptive && x.begin >= 0 && x.begin + s.window[1] <= s.in[1]) {
+      const std::int64_t whole = (s.in[1] - s.window[1] - x.begin) / s.stride[1] + 1;  // from here on
+      w.lanes = std::min({pool_lanes, whole, s.out[1] - w.ow});
+    }
     f(w);
   }
 }
@@ -92,8 +116,8 @@ template <class F>
 void for_channels(const Pooling& s, Window& w, F&& f) {
   w.lanes = std::min(pool_lanes, s.channels - w.c);
   for (w.ow = 0; w.ow < s.out[1]; ++w.ow) {
-    const std::int64_t x = w.ow * s.stride[1] - s.padding[1];
-    w.left = std::max<std::int64_t>(x, 0), w.right = std::min(x + s.window[1], s.in[1]);
+    const WindowSpan x = span_of(s, 1, w.ow);
+    w.left = x.first, w.right = x.last, w.area = w.height * (x.end - x.begin);
     f(w);
   }
 }
@@ -106,8 +130,8 @@ void for_windows(const Pooling& s, Lanes along, std::int64_t first, std::int64_t
     Window w{};
     w.n = unit / units, w.c = unit % units * planes;
     for (w.oh = 0; w.oh < s.out[0]; ++w.oh) {
-      const std::int64_t y = w.oh * s.stride[0] - s.padding[0];
-      w.top = std::max<std::int64_t>(y, 0), w.bottom = std::min(y + s.window[0], s.in[0]);
+      const WindowSpan y = span_of(s, 0, w.oh);
+      w.top = y.first, w.bottom = y.last, w.height = y.end - y.begin;
       along == Lanes::channels ? for_channels(s, w, f) : for_columns(s, w, f);
     }
   }
@@ -192,7 +216,6 @@ void mean_of_units(const Pooling& s, const View& x, const View& out, std::int64_
   const Lanes along = lanes_along(s, x);
   const Planes<const T> from(x, along, s.stride[1]);
   const Planes<T> to(out, along, 1);
-  const auto area = static_cast<Wide<T>>(s.area());
   for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
     Wide<T> sum[pool_lanes] = {}, next[pool_lanes];
     for (std::int64_t row = w.top; row < w.bottom; ++row)
@@ -200,7 +223,8 @@ void mean_of_units(const Pooling& s, const View& x, const View& out, std::int64_
         load(from.at(w, row, column), from.step, w.lanes, next);
         for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += next[i];
       }
-    for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] /= area;
+    const auto divisor = static_cast<Wide<T>>(divisor_of(s, w));
+    for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] /= divisor;
     store(sum, to.step, w.lanes, to.at(w, w.oh, w.ow));
   });
 }
@@ -210,11 +234,11 @@ void mean_back_of_units(const Pooling& s, const View& grad, const View& sums, st
   const Lanes along = lanes_along(s, sums);
   const Planes<const T> from(grad, along, 1);
   const Planes<Wide<T>> to(sums, along, s.stride[1]);
-  const auto area = static_cast<Wide<T>>(s.area());
   for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
     Wide<T> share[pool_lanes];
     load(from.at(w, w.oh, w.ow), from.step, w.lanes, share);
-    for (std::int64_t i = 0; i < w.lanes; ++i) share[i] /= area;
+    const auto divisor = static_cast<Wide<T>>(divisor_of(s, w));
+    for (std::int64_t i = 0; i < w.lanes; ++i) share[i] /= divisor;
     for (std::int64_t row = w.top; row < w.bottom; ++row)
       for (std::int64_t column = w.right; column-- > w.left;) {
         Wide<T>* sum = to.at(w, row, column);

@@ -15,8 +15,11 @@ namespace regrow::kernels {
 // Images (batch, channels, in), windows, results (batch, channels, out). Every window holds at least one element of the image.
 struct Pooling {
   std::int64_t batch = 0, channels = 0;
-  std::array<std::int64_t, 2> in{}, window{}, out{};  // height, width
+  std::array<std::int64_t, 2> in{}, window{}, out{};  // height, width; adaptive: the largest window
   std::array<std::int64_t, 2> stride{}, padding{};
+  bool adaptive = false;       // window i is [floor(i in / out), ceil((i + 1) in / out)), without stride and padding
+  bool counts_padding = true;  // means: whether elements of the padding count
+  std::int64_t divisor = 0;    // means: what sums are divided by; 0: the number of elements
 
   std::int64_t area() const { return window[0] * window[1]; }
 };
@@ -29,9 +32,9 @@ void max_pool(const Pooling& shape, const View& values, const View& x, const Vie
 // out (an image, dense) = for each element the sum of grad (results) over the windows in which it is the winner of x.
 void max_pool_back(const Pooling& shape, const View& grad, const View& x, const View& out, std::span<std::byte> workspace);
 
-// out (results) = the sum of each window, divided by its area: the padding counts as zeros.
+// out (results) = the sum of each window over its divisor. A window counts the padding that it holds, not what is beyond it.
 void mean_pool(const Pooling& shape, const View& x, const View& out);
-// out (an image, dense) = for each element the sum of grad / area over the windows that hold it.
+// out (an image, dense) = for each element the sum of grad / divisor over the windows that hold it.
 void mean_pool_back(const Pooling& shape, const View& grad, const View& out, std::span<std::byte> workspace);
 
 // Of the two that go back: 16-bit types are added up in f32.

@@ -23,7 +23,8 @@ OpDef max_pool2d() {
   return {
       .doc =
           "The largest element of each window of images x (N, C, H, W), NaN if the window holds one; each size is "
-          "floor((H + 2 padding - kernel) / stride) + 1. The padding never wins. Channels-last images give a channels-last "
+          "floor((H + 2 padding - kernel) / stride) + 1, or rounded up with ceil_mode, but no window begins behind the image. "
+          "The padding never wins. Channels-last images give a channels-last "
           "result.",
       .inputs = {"x"},
       .attributes = pooling_attributes(),
@@ -35,6 +36,7 @@ OpDef max_pool2d() {
       .saves_inputs = 0b1,
       .samples = {{.inputs = {{2, 3, 4, 6}}, .attrs = {{"kernel", 2}}},
                   {.inputs = {{1, 2, 5, 5}}, .attrs = {{"kernel", Dims{3, 2}}, {"stride", Dims{1, 2}}, {"padding", Dims{1, 0}}}},
+                  {.inputs = {{2, 2, 6, 5}}, .attrs = {{"kernel", 3}, {"stride", 2}, {"padding", 1}, {"ceil_mode", true}}},
                   {.inputs = {{0, 2, 4, 4}}, .attrs = {{"kernel", 2}}}},
   };
 }

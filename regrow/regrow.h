@@ -11,6 +11,7 @@
 #include "regrow/frontend/grad.h"
 #include "regrow/frontend/parameter.h"
 #include "regrow/frontend/tensor.h"
+#include "regrow/frontend/vision.h"
 #include "regrow/io/io.h"
 #include "regrow/kernels/parallel.h"
 #include "regrow/nn/nn.h"

@@ -3,36 +3,63 @@
 
 #include <cmath>
 
-#include "regrow/frontend/apply.h"
+#include "regrow/frontend/vision.h"
 #include "regrow/nn/initializer.h"
 #include "regrow/ops.h"
 
 namespace regrow::nn {
+namespace {
+
+Shape weight_shape(std::int64_t first, std::int64_t second, const Sizes& kernel, std::int64_t groups, const char* name, Site site) {
+  if (groups < 1 || first % groups != 0 || second % groups != 0)
+    fail_at(site, "{}: {} groups do not divide both {} and {} channels", name, groups, first, second);
+  if (kernel.size() != 1 && kernel.size() != 2)
+    fail_at(site, "{}: the kernel has one size or two, not {}", name, to_string(kernel));
+  return {first, second / groups, kernel[0], kernel.back()};
+}
+
+double bound_of(const Shape& weight) {
+  const std::int64_t fan_in = fans_of(weight).in;
+  return fan_in > 0 ? 1.0 / std::sqrt(static_cast<double>(fan_in)) : 0.0;
+}
+
+Tensor with_bias(const Tensor& out, const Parameter& bias, Site site) {
+  return bias.defined() ? add(out, bias.value().reshape({-1, 1, 1}, site), site) : out;
+}
+
+}  // namespace
 
 Conv2d::Conv2d(std::int64_t in, std::int64_t out, const Sizes& kernel, const Conv2dOptions& options, Site site)
     : options_(options) {
-  if (options.groups < 1 || in % options.groups != 0 || out % options.groups != 0)
-    fail_at(site, "Conv2d: {} groups divide neither {} inputs nor {} outputs", options.groups, in, out);
-  if (kernel.size() != 1 && kernel.size() != 2)
-    fail_at(site, "Conv2d: the kernel has one size or two, not {}", to_string(kernel));
-  const Shape shape = {out, in / options.groups, kernel[0], kernel.back()};
-  const std::int64_t fan_in = fans_of(shape).in;
-  const double bound = fan_in > 0 ? 1.0 / std::sqrt(static_cast<double>(fan_in)) : 0.0;
-  weight_ = add("weight", Parameter(uniform_within(shape, bound, site), site), site);
-  if (options.bias) bias_ = add("bias", Parameter(uniform_within({out}, bound, site), site), site);
+  const Shape shape = weight_shape(out, in, kernel, options.groups, "Conv2d", site);
+  weight_ = add("weight", Parameter(uniform_within(shape, bound_of(shape), site), site), site);
+  if (options.bias) bias_ = add("bias", Parameter(uniform_within({out}, bound_of(shape), site), site), site);
 }
 
 Tensor Conv2d::operator()(const Tensor& x, Site site) const {
   const Tensor out = conv2d(
       x, weight_.value(),
       {.stride = options_.stride, .padding = options_.padding, .dilation = options_.dilation, .groups = options_.groups}, site);
-  return bias_.defined() ? regrow::add(out, bias_.value().reshape({-1, 1, 1}, site), site) : out;
+  return with_bias(out, bias_, site);
 }
 
-Tensor MaxPool2d::operator()(const Tensor& x, Site site) const {
-  const Dims stride = options_.stride.value_or(kernel_);
-  const Op pool = op("max_pool2d", {{"kernel", Dims(kernel_)}, {"stride", stride}, {"padding", Dims(options_.padding)}}, site);
-  return apply(pool, {x}, site).at(0);
+ConvTranspose2d::ConvTranspose2d(std::int64_t in, std::int64_t out, const Sizes& kernel, const ConvTranspose2dOptions& options,
+                                 Site site)
+    : options_(options) {
+  const Shape shape = weight_shape(in, out, kernel, options.groups, "ConvTranspose2d", site);
+  weight_ = add("weight", Parameter(uniform_within(shape, bound_of(shape), site), site), site);
+  if (options.bias) bias_ = add("bias", Parameter(uniform_within({out}, bound_of(shape), site), site), site);
+}
+
+Tensor ConvTranspose2d::operator()(const Tensor& x, Site site) const {
+  const Tensor out = conv_transpose2d(x, weight_.value(),
+                                      {.stride = options_.stride,
+                                       .padding = options_.padding,
+                                       .output_padding = options_.output_padding,
+                                       .dilation = options_.dilation,
+                                       .groups = options_.groups},
+                                      site);
+  return with_bias(out, bias_, site);
 }
 
 }  // namespace regrow::nn

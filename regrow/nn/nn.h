@@ -8,5 +8,7 @@
 #include "regrow/nn/initializer.h"
 #include "regrow/nn/linear.h"
 #include "regrow/nn/module.h"
+#include "regrow/nn/normalization.h"
+#include "regrow/nn/pooling.h"
 #include "regrow/nn/sequential.h"
 #include "regrow/nn/state_dict.h"

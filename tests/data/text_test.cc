@@ -43,7 +43,7 @@ TEST(Utf8, WhatIsNotUtf8IsRefusedWithItsPlace) {
 TEST(Text, AFileIsPlainOrGzipped) {
   const TemporaryFolder folder;
   std::string bytes;
-  for (int i = 0; i < 300000; ++i) bytes += static_cast<char>('a' + i * i % 26);
+  for (std::int64_t i = 0; i < 300000; ++i) bytes += static_cast<char>('a' + i * i % 26);
   bytes += "\xc3\xa9";
   const std::u32string text = read_text(folder.write("plain", bytes));
   EXPECT_EQ(text.size(), 300001u);

@@ -6,6 +6,7 @@
 #include "regrow/kernels/convert.h"
 #include "regrow/kernels/dnnl_convolution.h"
 #include "regrow/kernels/parts.h"
+#include "regrow/kernels/reorder_count.h"
 #include "regrow/kernels/unrolled_convolution.h"
 #include "regrow/kernels/workspace.h"
 
@@ -100,6 +101,7 @@ Operands place(const Method& m, const Desc& a, const Desc& b, const Desc& out, W
 
 View staged(const View& view, const Desc& desc, std::byte* copy) {
   if (!copy) return view;
+  if (view.dtype() == desc.dtype) count_activation_reorder();  // or a weight that is a view: as slow
   convert(view, {&desc, copy});
   return {&desc, copy};
 }
@@ -163,7 +165,7 @@ void convolve(ConvolutionPass pass, const Convolution& shape, const View& a, con
   if (m.onednn) run_onednn(m, from_a, from_b, to, o);
   else if (m.dtype == DType::f64) unrolled_convolution<double>(pass, shape, from_a, from_b, to, m.parts, o.scratch);
   else unrolled_convolution<float>(pass, shape, from_a, from_b, to, m.parts, o.scratch);
-  if (o.out_copy) convert(to, out);
+  if (o.out_copy) convert(to, out);  // to another type: results are written where they belong
 }
 
 }  // namespace regrow::kernels

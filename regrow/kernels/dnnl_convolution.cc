@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "regrow/kernels/dnnl_primitive.h"
+#include "regrow/kernels/reorder_count.h"
 #include "regrow/kernels/workspace.h"
 
 namespace regrow::kernels::dnnl {
@@ -128,6 +129,11 @@ Scratch take_scratch(const PreparedConvolution& p, Workspace& workspace) {
   return scratch;
 }
 
+void reorder_weight(PreparedConvolution& p, const void* from, void* to, std::byte* scratch) {
+  p.reorder->run(std::array<Argument, 2>{{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}}, scratch);
+  count_weight_reorder();
+}
+
 }  // namespace
 
 ConvolutionPlan plan_convolution(ConvolutionPass pass, DType dtype, const Convolution& shape) {
@@ -151,11 +157,11 @@ void run_convolution(ConvolutionPass pass, DType dtype, const Convolution& shape
     void* weight = p.reorder ? scratch.weight : out;
     p.convolution->run(std::array<Argument, 3>{{{DNNL_ARG_SRC, a}, {DNNL_ARG_DIFF_DST, b}, {DNNL_ARG_DIFF_WEIGHTS, weight}}},
                        scratch.convolution);
-    if (p.reorder) p.reorder->run(std::array<Argument, 2>{{{DNNL_ARG_FROM, weight}, {DNNL_ARG_TO, out}}}, scratch.reorder);
+    if (p.reorder) reorder_weight(p, weight, out, scratch.reorder);
     return;
   }
   const void* weight = p.reorder ? scratch.weight : b;
-  if (p.reorder) p.reorder->run(std::array<Argument, 2>{{{DNNL_ARG_FROM, b}, {DNNL_ARG_TO, weight}}}, scratch.reorder);
+  if (p.reorder) reorder_weight(p, b, scratch.weight, scratch.reorder);
   const bool forward = pass == ConvolutionPass::result;
   p.convolution->run(std::array<Argument, 3>{{{forward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, a},
                                               {DNNL_ARG_WEIGHTS, weight},

@@ -8,6 +8,7 @@
 #include "regrow/kernels/columns.h"
 #include "regrow/kernels/convert.h"
 #include "regrow/kernels/parallel.h"
+#include "regrow/kernels/reorder_count.h"
 #include "regrow/kernels/workspace.h"
 
 namespace regrow::kernels {
@@ -34,12 +35,15 @@ struct Matrix {
   }
   std::byte* read(const View& x) const {
     if (!copy) return x.data;
+    count_activation_reorder();
     convert({&moved, x.data}, {&dense, copy});
     return copy;
   }
   std::byte* to_write(const View& out) const { return copy ? copy : out.data; }
   void write_back(const View& out) const {
-    if (copy) convert({&dense, copy}, {&moved, out.data});
+    if (!copy) return;
+    count_activation_reorder();
+    convert({&dense, copy}, {&moved, out.data});
   }
   std::int64_t columns() const { return dense.shape.back(); }
   std::int64_t rows() const { return dense.count() / columns(); }

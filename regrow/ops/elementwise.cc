@@ -3,6 +3,18 @@
 
 namespace regrow::elementwise {
 
+namespace {
+
+bool repeats(const Desc& x) {
+  for (std::size_t i = 0; i < x.shape.size(); ++i)
+    if (x.strides[i] == 0 && x.shape[i] > 1) return true;
+  return false;
+}
+
+}  // namespace
+
+// The order of axes is that of the first operand of the result's shape that repeats no element, unless that is row-major and there
+// is a channels-last one: the gradient of a flattened activation comes row-major.
 void infer(const InferCall& call) {
   OutDesc& out = call.out[0];
   const Desc& first = call[0];
@@ -11,12 +23,13 @@ void infer(const InferCall& call) {
   out.shape = first.shape;
   if (!alike)
     for (std::size_t i = 1; i < call.in.size(); ++i) out.shape = broadcast_shapes(out.shape, call[i].shape);
+  const Desc* like = nullptr;
   for (const Desc* in : call.in) {
-    if (!alike && in->shape != out.shape) continue;
-    out.strides = dense_strides_like(out.shape, in->shape, in->strides);
-    return;
+    if ((!alike && in->shape != out.shape) || repeats(*in)) continue;
+    if (!like || (in->shape.size() == 4 && is_channels_last(in->shape, in->strides) && !in->contiguous())) like = in;
+    if (like == in && !like->contiguous()) break;
   }
-  out.strides = contiguous_strides(out.shape);
+  out.strides = like ? dense_strides_like(out.shape, like->shape, like->strides) : contiguous_strides(out.shape);
 }
 
 DType promoted(std::span<const DType> in) noexcept {

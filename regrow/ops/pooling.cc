@@ -2,6 +2,7 @@
 #include "regrow/ops/pooling.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "regrow/ops/convolution.h"
 #include "regrow/tensor/format.h"
@@ -104,7 +105,12 @@ void one_float_dtype(std::span<const DType> in, const Attrs&, std::span<DType> o
 }
 
 Strides strides_as(const Desc& image, const Shape& shape) {
-  const bool last = is_channels_last(image.shape, image.strides) && !image.contiguous();
+  const std::int64_t channel = std::abs(image.strides[1]);
+  bool last = image.shape[1] > 1 && channel != 0;
+  for (std::size_t i : {2, 3}) {
+    const std::int64_t step = std::abs(image.strides[i]);
+    last = last && (image.shape[i] == 1 || step == 0 || step > channel);
+  }
   return last ? channels_last_strides(shape) : contiguous_strides(shape);
 }
 

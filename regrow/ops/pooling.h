@@ -25,7 +25,8 @@ Shape result_shape(const kernels::Pooling& shape);
 
 // The type of operands that are all of one floating type. Throws Error otherwise.
 void one_float_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
-// Channels-last if the image is, contiguous otherwise.
+// Channels-last if the image's channels lie closest together, as in a slice of a channels-last image, or in one of a single pixel;
+// contiguous otherwise.
 Strides strides_as(const Desc& image, const Shape& shape);
 Cost pooling_cost(const kernels::Pooling& shape, const CostCall& call);
 

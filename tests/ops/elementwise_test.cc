@@ -67,7 +67,7 @@ TEST(ElementwiseStrides, FollowTheFirstInputOfFullShape) {
   const Desc row = dense(DType::f32, {1, 3, 1, 1}), plain = dense(DType::f32, shape);
   EXPECT_EQ(infer_from(op("add"), {row, last}).at(0).strides, last.strides);
   EXPECT_EQ(infer_from(op("add"), {last, plain}).at(0).strides, last.strides);
-  EXPECT_EQ(infer_from(op("add"), {plain, last}).at(0).strides, plain.strides);
+  EXPECT_EQ(infer_from(op("add"), {plain, last}).at(0).strides, last.strides);  // activations stay channels-last
   // Dense whatever the input is: neither gaps nor repetition nor a negative direction are kept.
   Desc gaps = dense(DType::f32, {3, 4}), repeated = dense(DType::f32, {3, 4}), turned = dense(DType::f32, {3, 4});
   gaps.strides = {1, 6}, repeated.strides = {0, 1}, turned.strides = {-4, -1};

@@ -186,5 +186,44 @@ TEST(Pool2d, SaysWhatDoesNotFit) {
   EXPECT_THAT(message({1, 1, 4, 4}, {}), HasSubstr("attribute 'kernel' is required"));
 }
 
+Value image_row(const std::vector<float>& row) { return value(row, {1, 1, 1, static_cast<std::int64_t>(row.size())}); }
+
+TEST(CeilMode, KeepsAWindowThatTheImageFillsInPart) {
+  const Value x = image_row({1, 2, 3, 4, 5});
+  EXPECT_THAT(pool("max_pool2d", {x}, {{"kernel", Dims{1, 2}}, {"ceil_mode", true}}).to_vector<float>(), ElementsAre(2, 4, 5));
+  EXPECT_THAT(pool("avg_pool2d", {x}, {{"kernel", Dims{1, 2}}, {"ceil_mode", true}}).to_vector<float>(),
+              ElementsAre(1.5, 3.5, 5));  // what is beyond the padding does not count
+}
+
+TEST(CeilMode, DropsAWindowThatBeginsBehindTheImage) {
+  for (const char* name : {"max_pool2d", "avg_pool2d"})
+    EXPECT_THAT(pool(name, {image_row({7, 9})}, {{"kernel", 1}, {"stride", 2}, {"ceil_mode", true}}).to_vector<float>(),
+                ElementsAre(7));
+}
+
+TEST(AvgPool2d, TheDivisorCanBeGiven) {
+  const Value x = value(std::vector<float>{3, 6, 9, 12}, {1, 1, 2, 2});
+  const auto means = [&](std::initializer_list<AttrArg> attrs) { return pool("avg_pool2d", {x}, attrs).to_vector<float>(); };
+  EXPECT_THAT(means({{"kernel", 2}, {"stride", 1}, {"padding", 1}, {"count_include_pad", false}, {"divisor_override", 3}}),
+              ElementsAre(1, 3, 2, 4, 10, 6, 3, 7, 4));
+  EXPECT_THAT(means({{"kernel", 2}, {"stride", 1}, {"padding", 1}, {"count_include_pad", false}}),
+              ElementsAre(3, 4.5, 6, 6, 7.5, 9, 9, 10.5, 12));
+  EXPECT_THAT(means({{"kernel", 2}, {"stride", 1}, {"padding", 1}}), ElementsAre(0.75, 2.25, 1.5, 3, 7.5, 4.5, 2.25, 5.25, 3));
+}
+
+TEST(AdaptivePool2d, WindowsOverlapWhereSizesDoNotDivide) {  // [0, 2), [1, 4), [3, 5)
+  const Value x = image_row({5, 1, 2, 6, 4});
+  EXPECT_THAT(pool("adaptive_avg_pool2d", {x}, {{"size", Dims{1, 3}}}).to_vector<float>(), ElementsAre(3, 3, 5));
+  EXPECT_THAT(pool("adaptive_max_pool2d", {x}, {{"size", Dims{1, 3}}}).to_vector<float>(), ElementsAre(5, 6, 6));
+  const Value grad = image_row({2, 3, 4});
+  EXPECT_THAT(pool("adaptive_avg_pool2d_gradient", {grad}, {{"size", Dims{1, 5}}}).to_vector<float>(), ElementsAre(1, 2, 1, 3, 2));
+  EXPECT_THAT(run(op("adaptive_max_pool2d_gradient"), {grad, x})[0].to_vector<float>(), ElementsAre(2, 0, 0, 7, 0));
+}
+
+TEST(AdaptivePool2d, ASinglePixelGoesBackChannelsLast) {
+  const Value grad = value(std::vector<float>(20, 1.f), {2, 10, 1, 1});
+  EXPECT_EQ(pool("adaptive_avg_pool2d_gradient", {grad}, {{"size", 4}}).desc.strides, channels_last_strides({2, 10, 4, 4}));
+}
+
 }  // namespace
 }  // namespace regrow

@@ -17,6 +17,8 @@
 namespace regrow::autograd {
 namespace {
 
+constexpr std::uint8_t most_nested = 250;
+
 // One pass at a time: nodes carry the marks and the gradients of the pass that runs.
 std::mutex& pass_mutex() {
   static std::mutex& mutex = *new std::mutex;
@@ -27,10 +29,13 @@ bool earlier(const Shared<Recorded>& a, const Shared<Recorded>& b) noexcept {
   return static_cast<Node*>(a.get())->sequence() < static_cast<Node*>(b.get())->sequence();
 }
 
+class Pass;
+constinit thread_local Pass* running = nullptr;  // the innermost on this thread
+
+// A custom gradient may run a pass of its own. The two must not meet: a node carries the marks of one.
 class Pass {
  public:
-  Pass(const PassOptions& options, Site site)
-      : options_(options), site_(site), lock_(pass_mutex()), mode_(options.create_graph) {}
+  Pass(const PassOptions& options, Site site);
   ~Pass();
 
   void seed(const Value& output, const Value& given);
@@ -40,6 +45,7 @@ class Pass {
   std::vector<Value> take_captured(std::span<const Value> targets);
 
  private:
+  void claim(Node& node) const;
   void push(const Edge& edge, Value grad);
   bool wanted(const Edge& edge) const noexcept;
   void step(Node& node);
@@ -49,6 +55,8 @@ class Pass {
 
   const PassOptions& options_;
   Site site_;
+  Pass* const outer_;
+  const std::uint8_t depth_;
   std::unique_lock<std::mutex> lock_;
   GradMode mode_;
   EagerRecorder recorder_;
@@ -61,18 +69,32 @@ class Pass {
   bool restricted_ = false;
 };
 
+Pass::Pass(const PassOptions& options, Site site)
+    : options_(options),
+      site_(site),
+      outer_(running),
+      depth_(outer_ ? static_cast<std::uint8_t>(outer_->depth_ + 1) : std::uint8_t{1}),
+      mode_(options.create_graph) {
+  if (depth_ == most_nested) fail_at(site, "backward: passes are nested {} deep", most_nested);
+  if (!outer_) lock_ = std::unique_lock(pass_mutex());
+  running = this;
+}
+
 Pass::~Pass() {
+  running = outer_;
   if (current_) heap_.push_back(current_);
   for (auto* list : {&heap_, &leaves_})
     for (const Shared<Recorded>& entry : *list) {
       Node& node = static_cast<Node&>(*entry);
       node.grads.clear();
       node.queued = false;
+      node.pass = 0;
     }
   for (const Shared<Recorded>& entry : marked_) {
     Node& node = static_cast<Node&>(*entry);
     node.visited = node.target = false;
     node.needed = true;
+    node.pass = 0;
   }
 }
 
@@ -100,8 +122,16 @@ void Pass::seed(const Value& output, const Value& given) {
   push(output.edge(), options_.create_graph ? given : given.detached());
 }
 
+void Pass::claim(Node& node) const {
+  if (node.pass != 0 && node.pass != depth_)
+    fail_at(site_, "backward: a pass inside a custom gradient reached {} [{}:{}], where the outer one is at work: detach that",
+            node.op.name(), node.site.file, node.site.line);
+  node.pass = depth_;
+}
+
 void Pass::push(const Edge& edge, Value grad) {
   Node& node = *edge.node();
+  claim(node);
   if (node.grads.empty()) node.grads.resize(node.output_descs.size());
   Value& slot = node.grads[edge.output];
   if (slot) {
@@ -122,7 +152,9 @@ void Pass::restrict_to(std::span<const Value> targets) {
   // What was recorded before every target cannot lead to one.
   auto visit = [&](const Shared<Recorded>& entry) {
     Node& node = static_cast<Node&>(*entry);
-    if (node.visited || node.sequence() < first) return;
+    if (node.visited && node.pass == depth_) return;
+    if (node.sequence() < first) return;
+    claim(node);
     node.visited = true, node.needed = false;
     if (node.released) met_released_ = &node;
     marked_.push_back(entry);
@@ -153,7 +185,9 @@ void Pass::run() {
         if (node.grads[i]) captured_.emplace_back(Edge{current_, i}, node.grads[i]);
     if (!node.leaf) step(node);
     node.queued = false;
-    if (node.leaf && !restricted_)
+    const bool kept = node.leaf && !restricted_;
+    if (!kept && !node.visited) node.pass = 0;
+    if (kept)
       leaves_.push_back(current_);
     else
       node.grads.clear();

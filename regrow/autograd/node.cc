@@ -40,6 +40,7 @@ void Node::release_saved() noexcept {
   saved_inputs.clear();
   saved_outputs.clear();
   input_descs.clear();
+  custom.reset();
 }
 
 void release(Recorded* recorded) noexcept {

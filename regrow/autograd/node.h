@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
+#include "regrow/autograd/custom.h"
 #include "regrow/autograd/value.h"
 #include "regrow/ops/op.h"
 
@@ -27,6 +29,7 @@ class Node : public Recorded {
 
   // Marks of the backward pass that runs.
   bool queued = false, visited = false, needed = true, target = false;
+  std::uint8_t pass = 0;  // how deep the pass is nested that these marks belong to; 0: none
   bool released = false;
   Op op;
   Site site;
@@ -36,8 +39,9 @@ class Node : public Recorded {
   absl::InlinedVector<Shared<OwnedHandle>, 1> saved_outputs;  // one an output
   absl::InlinedVector<Shared<SharedDesc>, 2> input_descs;
   absl::InlinedVector<Shared<SharedDesc>, 1> output_descs;
-  absl::InlinedVector<Value, 1> grads;  // of the outputs, while a backward pass gathers them
-  Value gradient;                       // of a leaf, for its owner to read
+  absl::InlinedVector<Value, 1> grads;           // of the outputs, while a backward pass gathers them
+  Value gradient;                                // of a leaf, for its owner to read
+  std::unique_ptr<const CustomGradient> custom;  // instead of the record's rule
   Node* next_to_free = nullptr;
 
  private:

@@ -43,8 +43,7 @@ void fill(Frame& frame, Node& node, EagerRecorder& recorder, bool restricted, bo
   frame.results.resize(node.edges.size());
 }
 
-Value checked(Var result, const Desc& input, std::size_t i, const Node& node, EagerRecorder& recorder) {
-  Value value = recorder[result];
+Value checked(Value value, const Desc& input, std::size_t i, const Node& node) {
   const Shared<SharedDesc> shared = value.desc(node.site);
   const Desc& desc = shared->desc;
   if (desc.known && desc.shape != input.shape)
@@ -68,7 +67,20 @@ void run_checked(Node& node, EagerRecorder& recorder, bool restricted, bool crea
   g.results_ = std::span(frame.results.data(), frame.results.size());
   node.op.record().gradient(g);
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (frame.wants[i] && frame.results[i]) results[i] = checked(frame.results[i], *frame.in_descs[i], i, node, recorder);
+    if (frame.wants[i] && frame.results[i]) results[i] = checked(recorder[frame.results[i]], *frame.in_descs[i], i, node);
+}
+
+void run_custom(Node& node, bool restricted, bool create_graph, RuleResults& results) {
+  std::vector<Value> found = (*node.custom)({node.grads.data(), node.grads.size()});
+  if (found.size() != results.size())
+    fail_at(node.site, "{} gradients were returned for {} inputs", found.size(), results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Edge& edge = node.edges[i];
+    if (!found[i] || !edge || (restricted && !(edge.node()->visited && edge.node()->needed))) continue;
+    // What the function recorded on its own account is no part of the result.
+    if (!create_graph) found[i] = found[i].detached();
+    results[i] = checked(std::move(found[i]), node.input_descs[i]->desc, i, node);
+  }
 }
 
 }  // namespace
@@ -80,7 +92,10 @@ void run_rule(Node& node, EagerRecorder& recorder, bool restricted, bool create_
   } cleared{recorder};
   recorder.set_site(node.site);
   try {
-    run_checked(node, recorder, restricted, create_graph, results);
+    if (node.custom)
+      run_custom(node, restricted, create_graph, results);
+    else
+      run_checked(node, recorder, restricted, create_graph, results);
   } catch (const AsyncError&) {  // keeps its type; it names the operation and the forward line already
     throw;
   } catch (const Error& error) {

@@ -2,6 +2,8 @@
 #include "regrow/frontend/grad.h"
 
 #include "regrow/autograd/backward.h"
+#include "regrow/autograd/custom.h"
+#include "regrow/frontend/create.h"
 
 namespace regrow {
 namespace {
@@ -36,6 +38,50 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
 
 std::vector<Tensor> grad(const Tensor& output, const std::vector<Tensor>& inputs, const GradOptions& options, Site site) {
   return grad(std::vector<Tensor>{output}, inputs, options, site);
+}
+
+ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& f, const std::vector<Tensor>& arguments,
+                            const GradOptions& options, Site site) {
+  GradMode recorded(true);
+  std::vector<Tensor> own;
+  for (const Tensor& argument : arguments) {
+    // A view of its own, so that what else depends on the argument takes no part.
+    own.push_back(argument.needs_grad() ? argument.reshape(argument.shape(site), site) : argument.requires_grad(site));
+  }
+  ValueAndGrad result{.value = f(own), .grads = {}};
+  result.grads = grad(result.value, own, options, site);
+  if (!options.create_graph) result.value = result.value.detach();
+  return result;
+}
+
+ValueAndGrad value_and_grad(const std::function<Tensor()>& f, const std::vector<Parameter>& parameters,
+                            const GradOptions& options, Site site) {
+  GradMode recorded(true);
+  std::vector<Tensor> values;
+  for (const Parameter& parameter : parameters) values.push_back(parameter.value());
+  ValueAndGrad result{.value = f(), .grads = {}};
+  result.grads = grad(result.value, values, options, site);
+  if (!options.create_graph) result.value = result.value.detach();
+  return result;
+}
+
+std::vector<Tensor> custom_gradient(const std::vector<Tensor>& inputs,
+                                    const std::function<CustomResult(const std::vector<Tensor>& inputs)>& function, Site site) {
+  CustomResult result = function(inputs);
+  if (!result.gradient) fail_at(site, "custom_gradient: the function returned no gradient");
+  std::vector<Desc> descs;
+  for (const Tensor& output : result.outputs) descs.push_back(output.traced().known_desc(site)->desc);
+  auto gradient = [descs = std::move(descs), own = std::move(result.gradient), site](std::span<const autograd::Value> grads) {
+    std::vector<Tensor> given;
+    for (std::size_t i = 0; i < grads.size(); ++i)
+      given.push_back(grads[i] ? Tensor(grads[i])
+                               : zeros(descs[i].shape, {.dtype = descs[i].dtype, .device = descs[i].device}, site));
+    return values_of(own(given));
+  };
+  std::vector<Tensor> outputs;
+  for (autograd::Value& value : autograd::with_gradient(values_of(inputs), values_of(result.outputs), std::move(gradient), site))
+    outputs.emplace_back(std::move(value));
+  return outputs;
 }
 
 }  // namespace regrow

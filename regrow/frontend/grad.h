@@ -2,10 +2,13 @@
 // Gradients of tensors, of any order. Any thread.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "regrow/autograd/grad_mode.h"
+#include "regrow/frontend/parameter.h"
 #include "regrow/frontend/tensor.h"
 
 namespace regrow {
@@ -28,5 +31,35 @@ std::vector<Tensor> grad(const Tensor& output, const std::vector<Tensor>& inputs
                          Site site = Site::here());
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, const GradOptions& options = {},
                          Site site = Site::here());
+
+struct ValueAndGrad {
+  Tensor value;
+  std::vector<Tensor> grads;  // one an argument, or a parameter
+};
+// f(arguments), of one element, and its gradients with respect to the arguments: what f reaches in another way counts as
+// constant. No gradient cell changes. The arguments may depend on others: with .create_graph the gradients can be differentiated
+// again.
+ValueAndGrad value_and_grad(const std::function<Tensor(const std::vector<Tensor>&)>& f, const std::vector<Tensor>& arguments,
+                            const GradOptions& options = {}, Site site = Site::here());
+// f(), and its gradients with respect to these parameters.
+ValueAndGrad value_and_grad(const std::function<Tensor()>& f, const std::vector<Parameter>& parameters,
+                            const GradOptions& options = {}, Site site = Site::here());
+
+// What a function with a gradient of its own returns: outputs, and how gradients of the outputs (zeros where nothing flowed back)
+// become gradients of the inputs, one each; an empty tensor where nothing flows.
+struct CustomResult {
+  std::vector<Tensor> outputs;
+  std::function<std::vector<Tensor>(const std::vector<Tensor>& grads)> gradient;
+};
+// Runs `function` on the inputs; backward goes by the gradient that it returned. What that captures is kept until backward:
+// inputs, and values computed on the way, through which derivatives of higher order are followed (a detached one counts as
+// constant). No gradient flows to tensors that the function reaches other than as an input.
+//
+//   Tensor clipped = custom_gradient({x}, [](const std::vector<Tensor>& in) -> CustomResult {
+//     return {{in[0]}, [](const std::vector<Tensor>& g) { return std::vector{minimum(maximum(g[0], -1), 1)}; }};
+//   }).at(0);
+std::vector<Tensor> custom_gradient(const std::vector<Tensor>& inputs,
+                                    const std::function<CustomResult(const std::vector<Tensor>& inputs)>& function,
+                                    Site site = Site::here());
 
 }  // namespace regrow

@@ -32,8 +32,8 @@ class Optimizer {
   // What must be kept besides the parameters to go on with the same bits: "0.mean", … in the order of the parameters, then the
   // learning rates, "group.0.learning_rate", ….
   std::vector<std::pair<std::string, Tensor>> state() const;
-  // Names, shapes and types must be those of state(), in any order. Throws Error otherwise, and nothing has changed. Waits for the
-  // learning rates.
+  // Names, shapes and types must be those of state(), in any order. Throws Error otherwise, and nothing has changed. Waits for
+  // the learning rates.
   void set_state(const std::vector<std::pair<std::string, Tensor>>& state, Site site = Site::here());
 
  protected:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module: a handle to shared state, a tree of named parameters, buffers, children and a mode. Copies share the state; clone() is deep.
-// One thread at a time.
+// A module: a handle to shared state, a tree of named parameters, buffers, children and a mode. Copies share the state; clone()
+// is deep. One thread at a time.
 //
 //   struct Net : nn::Module {
 //     nn::Linear hidden{2, 16}, output{16, 1};
@@ -42,8 +42,8 @@ class Module {
 
   // The values of all parameters and buffers under the names that PyTorch gives them, module by module. None carries a gradient.
   StateDict state_dict() const;
-  // Binds every parameter and buffer to the value of its name. Throws Error, and nothing has changed, where shapes or types differ,
-  // and where names are missing or unexpected unless told not to be strict; then it returns those.
+  // Binds every parameter and buffer to the value of its name. Throws Error, and nothing has changed, where shapes or types
+  // differ, and where names are missing or unexpected unless told not to be strict; then it returns those.
   StateDifference load_state_dict(const StateDict& state, const LoadOptions& options = {}, Site site = Site::here()) const;
 
   // Training mode (the default) or evaluation, of this module and all below: what dropout and the like go by.

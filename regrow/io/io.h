@@ -3,4 +3,5 @@
 #pragma once
 
 #include "regrow/io/checkpoint.h"
+#include "regrow/io/npy.h"
 #include "regrow/io/safetensors.h"

@@ -88,7 +88,8 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Arra
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata, Site site) {
   std::vector<ArrayPlan> arrays;
   for (const auto& [name, tensor] : tensors) arrays.push_back({name, tensor.dtype(site), tensor.shape(site)});
-  write_safetensors(path, arrays, [&](std::size_t i) { return tensors[i].second.host(site); }, metadata, site);
+  write_safetensors(
+      path, arrays, [&](std::size_t i) { return tensors[i].second.host(site); }, metadata, site);
 }
 
 NamedTensors load_safetensors(const std::filesystem::path& path, Device device, Site site) {

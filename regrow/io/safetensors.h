@@ -46,7 +46,8 @@ struct ArrayPlan {
   Shape shape;
 };
 // Writes atomically; `elements(i)` is asked for array i once, when its turn comes. Throws Error on a name that occurs twice, a
-// header that no reader would accept, elements that are not as planned, and whatever the system refuses; the file is then as it was.
+// header that no reader would accept, elements that are not as planned, and whatever the system refuses; the file is then as it
+// was.
 void write_safetensors(const std::filesystem::path& path, const std::vector<ArrayPlan>& arrays,
                        const std::function<HostArray(std::size_t)>& elements, const Metadata& metadata = {},
                        Site site = Site::here());

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view metadata_key = "__metadata__";
 constexpr std::pair<std::string_view, DType> dtype_names[] = {
-    {"BOOL", DType::boolean}, {"I8", DType::i8},   {"I16", DType::i16},   {"I32", DType::i32}, {"I64", DType::i64},
-    {"U8", DType::u8},        {"U16", DType::u16}, {"U32", DType::u32},   {"U64", DType::u64}, {"F16", DType::f16},
+    {"BOOL", DType::boolean}, {"I8", DType::i8},   {"I16", DType::i16}, {"I32", DType::i32}, {"I64", DType::i64},
+    {"U8", DType::u8},        {"U16", DType::u16}, {"U32", DType::u32}, {"U64", DType::u64}, {"F16", DType::f16},
     {"BF16", DType::bf16},    {"F32", DType::f32}, {"F64", DType::f64}};
 
 DType dtype_of_name(const std::string& name, const ArrayEntry& entry) {
@@ -193,8 +193,7 @@ SafetensorsHeader parse_header(std::span<const std::byte> file) {
   if (file.size() < sizeof length) fail("too short for a safetensors file: {} bytes", file.size());
   for (std::size_t i = 0; i < sizeof length; ++i) length |= std::to_integer<std::uint64_t>(file[i]) << (8 * i);
   if (length > most_header_bytes) fail("the header's length is {} bytes: at most {} are allowed", length, most_header_bytes);
-  if (length > file.size() - sizeof length)
-    fail("truncated: the header is {} bytes long, the file {}", length, file.size());
+  if (length > file.size() - sizeof length) fail("truncated: the header is {} bytes long, the file {}", length, file.size());
   const auto* text = reinterpret_cast<const char*>(file.data()) + sizeof length;
   if (length == 0 || *text != '{') fail("the header does not begin with '{{'");
   SafetensorsHeader header;

@@ -33,7 +33,8 @@ inline constexpr std::size_t most_header_bytes = 100'000'000;
 
 // `file` is all of it. Throws Error beginning with what is wrong; checks everything that the format promises.
 SafetensorsHeader parse_header(std::span<const std::byte> file);
-// Length and text, padded with spaces to a multiple of 8. The entries' offsets must be set. Throws Error if readers would refuse it.
+// Length and text, padded with spaces to a multiple of 8. The entries' offsets must be set. Throws Error if readers would refuse
+// it.
 std::string format_header(const SafetensorsHeader& header);
 
 // A name of unknown origin as part of a message: cut short, control characters escaped.

@@ -19,8 +19,11 @@ using regrow::AttrSpec;
 using regrow::AttrType;
 using regrow::OpRecord;
 
-// Reached through functions written by hand: frontend/create.h, tensor.h, derived.h, optim.
-constexpr std::array hidden = {"full", "arange", "slice", "set_slice", "callback", "fused", "max_pool2d_take", "adaptive_max_pool2d_take"};
+// Reached through functions written by hand: frontend/create.h, tensor.h, derived.h, loss.h, attention.h, optim.
+// Reached through functions written by hand: frontend/create.h, tensor.h, derived.h, loss.h, attention.h, optim.
+constexpr std::array hidden = {"full",     "arange", "slice",           "set_slice",                "split",
+                               "callback", "fused",  "max_pool2d_take", "adaptive_max_pool2d_take", "cross_entropy",
+                               "scaled_dot_product_attention"};
 
 bool has_function(const OpRecord& op) {
   for (std::string_view name : hidden)
@@ -212,6 +215,7 @@ bool write_header(const char* path) {
   out << "// Generated from the table of operators. Do not edit.\n"
          "// Every operator as a typed function. Any thread. Errors of shapes and types are thrown by the call, with its line.\n"
          "#pragma once\n\n#include <array>\n#include <cstdint>\n#include <optional>\n#include <string>\n#include <vector>\n\n"
+         "#include \"regrow/frontend/attention.h\"\n#include \"regrow/frontend/loss.h\"\n"
          "#include \"regrow/frontend/sizes.h\"\n#include \"regrow/frontend/tensor.h\"\n\nnamespace regrow {\n\n";
   for (const OpRecord& op : regrow::all_ops())
     if (has_function(op)) print_declaration(out, Function(op));

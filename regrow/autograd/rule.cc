@@ -61,6 +61,7 @@ void run_checked(Node& node, EagerRecorder& recorder, bool restricted, bool crea
   g.op_ = &node.op;
   g.attrs_ = &node.op.attrs();
   g.random_ = node.random;
+  g.recorded_ = create_graph;
   g.ins_ = frame.ins, g.outs_ = frame.outs, g.grads_ = frame.grads;
   g.in_descs_ = frame.in_descs, g.out_descs_ = frame.out_descs;
   g.wants_ = frame.wants;

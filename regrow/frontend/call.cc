@@ -5,17 +5,37 @@
 
 #include "regrow/autograd/tape.h"
 #include "regrow/frontend/apply.h"
+#include "regrow/frontend/autocast.h"
 
 namespace regrow::detail {
 namespace {
 
 using Values = absl::InlinedVector<const autograd::Value*, 4>;
 
-Values values_of(std::span<const Tensor* const> in) {
-  Values values;
-  for (const Tensor* tensor : in) values.push_back(&tensor->traced());
-  return values;
-}
+// The inputs as the operator takes them: as they are, or, in the scope of an Autocast, rounded by recorded operations.
+class Inputs {
+ public:
+  Inputs(const Op& op, std::span<const Tensor* const> in, Site site) {
+    for (const Tensor* tensor : in) values_.push_back(&tensor->traced());
+    if (op.record().autocasts)
+      if (const std::optional<DType> dtype = autocast_dtype()) round(*dtype, site);
+  }
+  std::span<const autograd::Value* const> span() const { return {values_.data(), values_.size()}; }
+
+ private:
+  void round(DType dtype, Site site) {
+    const Op cast = op("cast", {{"dtype", dtype}});
+    rounded_.reserve(values_.size());  // pointers into it stay good
+    for (const autograd::Value*& value : values_) {
+      if (!*value || value->desc(site)->desc.dtype != DType::f32) continue;
+      rounded_.push_back(autograd::apply_one(cast, {value}, site));
+      value = &rounded_.back();
+    }
+  }
+
+  Values values_;
+  absl::InlinedVector<autograd::Value, 2> rounded_;
+};
 
 // What a literal needs to know of the tensors beside it.
 struct Company {
@@ -40,8 +60,7 @@ Company company_of(std::span<const Operand* const> in, Site site) {
 
 Tensor call_one(const Op& op, std::span<const Tensor* const> in, Site site) {
   autograd::Value out;
-  const Values values = values_of(in);
-  autograd::apply(op, {values.data(), values.size()}, {&out, 1}, site);
+  autograd::apply(op, Inputs(op, in, site).span(), {&out, 1}, site);
   return Tensor(std::move(out));
 }
 
@@ -67,15 +86,13 @@ Tensor call_weak(const Op& op, std::initializer_list<const Operand*> in, Site si
 
 void call_fixed(const Op& op, std::span<const Tensor* const> in, std::span<Tensor> out, Site site) {
   absl::InlinedVector<autograd::Value, 4> results(out.size());
-  const Values values = values_of(in);
-  autograd::apply(op, {values.data(), values.size()}, {results.data(), results.size()}, site);
+  autograd::apply(op, Inputs(op, in, site).span(), {results.data(), results.size()}, site);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = Tensor(std::move(results[i]));
 }
 
 std::vector<Tensor> call_many(const Op& op, std::span<const Tensor* const> in, Site site) {
-  const Values values = values_of(in);
   std::vector<Tensor> out;
-  for (autograd::Value& value : autograd::apply_many(op, {values.data(), values.size()}, site))
+  for (autograd::Value& value : autograd::apply_many(op, Inputs(op, in, site).span(), site))
     out.emplace_back(std::move(value));
   return out;
 }

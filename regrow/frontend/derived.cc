@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/frontend/derived.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -86,6 +87,13 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& size
   const auto axis = static_cast<std::size_t>(resolve_axis(options.axis, shape.rank()));
   if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != shape[axis])
     fail_at(site, "split: the parts do not add up to axis {} of {}", axis, to_string(shape));
+  // One operation where its attribute can say it: its gradient joins those of the parts.
+  const bool even = !sizes.empty() && sizes.back() > 0 && sizes.back() <= sizes[0] &&
+                    std::all_of(sizes.begin(), sizes.end() - 1, [&](std::int64_t size) { return size == sizes[0]; });
+  if (even || (!sizes.empty() && sizes.size() <= max_rank)) {
+    const Dims said = even ? Dims{sizes[0]} : Dims(std::span(sizes));
+    return detail::call_many(op("split", {{"sizes", said}, {"axis", static_cast<std::int64_t>(axis)}}, site), {&x}, site);
+  }
   std::vector<Tensor> parts;
   Dims start = whole_start(shape), stop = shape;
   for (std::int64_t size : sizes) {
@@ -100,7 +108,8 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t parts, const SplitOption
   const Shape shape = x.shape(site);
   const std::int64_t size = shape[static_cast<std::size_t>(resolve_axis(options.axis, shape.rank()))];
   if (parts < 1 || size % parts != 0) fail_at(site, "split: {} cannot be cut into {} equal parts", size, parts);
-  return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(parts), size / parts), options, site);
+  if (size == 0) return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(parts), 0), options, site);
+  return detail::call_many(op("split", {{"sizes", Dims{size / parts}}, {"axis", options.axis}}, site), {&x}, site);
 }
 
 namespace detail {

@@ -15,6 +15,7 @@ TileKernel unary(Unary f, DType type) {
 TileKernel binary(Binary f, DType type) {
   const DType compute = compute_type(type);
   if (f >= Binary::equal) return {find_comparison(f, compute), {compute, compute}, DType::boolean};
+  if (f >= Binary::gelu_gradient) return {find_transcendental(f, compute), {compute, compute}, compute};
   return {find_arithmetic(f, compute), {compute, compute}, compute};
 }
 

@@ -35,6 +35,9 @@ enum class Unary : std::uint8_t {
   tanh,
   sigmoid,
   erf,
+  gelu,
+  gelu_tanh,
+  silu,
   // Of every type, giving booleans.
   is_nan,
   is_inf,
@@ -59,6 +62,10 @@ enum class Binary : std::uint8_t {
   tanh_gradient,
   sigmoid_gradient,
   sqrt_gradient,
+  // (gradient, argument) -> gradient of the argument; of f32 and f64.
+  gelu_gradient,
+  gelu_tanh_gradient,
+  silu_gradient,
   // Of every type, giving booleans.
   equal,
   not_equal,

@@ -30,14 +30,18 @@ HWY_ATTR void block(std::int64_t k, Matrix<const T> a, const T* panel, std::int6
     left[r] = accumulate ? hn::LoadU(d, c + r * c_row) : hn::Zero(d);
     right[r] = accumulate ? hn::LoadU(d, c + r * c_row + lanes) : hn::Zero(d);
   }
+  // A pointer for each four rows, so that the processor's addressing reaches all of them.
+  constexpr int groups = (R + 3) / 4;
+  const T* rows[groups];
+  for (int g = 0; g < groups; ++g) rows[g] = a.data + 4 * g * a.row;
   for (std::int64_t i = 0; i < k; ++i) {
     const V b_left = hn::LoadU(d, panel), b_right = hn::LoadU(d, panel + lanes);
-    const T* column = a.data + i * a.col;
     for (int r = 0; r < R; ++r) {
-      const V x = hn::Set(d, column[r * a.row]);
+      const V x = hn::Set(d, rows[r / 4][r % 4 * a.row]);
       left[r] = hn::MulAdd(x, b_left, left[r]);
       right[r] = hn::MulAdd(x, b_right, right[r]);
     }
+    for (int g = 0; g < groups; ++g) rows[g] += a.col;
     panel += panel_row;
   }
   for (int r = 0; r < R; ++r) {
@@ -54,21 +58,77 @@ HWY_ATTR void column_of_blocks(std::int64_t m, std::int64_t k, Matrix<const T> a
     block<R, T>(k, a, panel, panel_row, c, c_row, accumulate);
     a.data += R * a.row, c += R * c_row, m -= R;
   };
-  while (m >= max_rows) rows.template operator()<max_rows>();
-  if (m >= 6) rows.template operator()<6>();
-  if (m >= 4) rows.template operator()<4>();
-  if (m >= 2) rows.template operator()<2>();
-  if (m >= 1) rows.template operator()<1>();
+  // Blocks of few rows wait for each other's sums: what is left over is shared out.
+  while (m >= 2 * max_rows || m == max_rows) rows.template operator()<max_rows>();
+  if constexpr (max_rows == 12) {
+    if (m > 16 && m <= 20) rows.template operator()<12>();
+    while (m >= 8) rows.template operator()<8>();
+    if (m == 7) rows.template operator()<7>();
+  } else if (m > max_rows) {
+    rows.template operator()<max_rows>();
+  }
+  if (m == 6) rows.template operator()<6>();
+  if (m == 5) rows.template operator()<5>();
+  if (m == 4) rows.template operator()<4>();
+  if (m == 3) rows.template operator()<3>();
+  if (m == 2) rows.template operator()<2>();
+  if (m == 1) rows.template operator()<1>();
 }
+
+// Numbers in 16 bytes: squares of so many are transposed in registers.
+template <class T>
+constexpr std::int64_t square = 16 / sizeof(T);
+
+#if HWY_TARGET == HWY_SCALAR
+template <class T>
+void pack_transposed(std::int64_t k, const T* from, std::int64_t row, T* HWY_RESTRICT to, std::int64_t to_row) {
+  for (std::int64_t i = 0; i < k; ++i)
+    for (std::int64_t j = 0; j < square<T>; ++j) to[i * to_row + j] = from[j * row + i];
+}
+#else
+// k rows of one square's width, from as many dense columns.
+inline HWY_ATTR void pack_transposed(std::int64_t k, const float* from, std::int64_t row, float* HWY_RESTRICT to, std::int64_t to_row) {
+  const hn::FixedTag<float, 4> d;
+  const hn::FixedTag<double, 2> pairs;
+  std::int64_t i = 0;
+  for (; i + 4 <= k; i += 4) {
+    const auto a = hn::LoadU(d, from + i), b = hn::LoadU(d, from + row + i), e = hn::LoadU(d, from + 2 * row + i),
+               f = hn::LoadU(d, from + 3 * row + i);
+    const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)), ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+    const auto ef_low = hn::BitCast(pairs, hn::InterleaveLower(d, e, f)), ef_high = hn::BitCast(pairs, hn::InterleaveUpper(d, e, f));
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ef_low)), d, to + i * to_row);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ef_low)), d, to + (i + 1) * to_row);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ef_high)), d, to + (i + 2) * to_row);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high)), d, to + (i + 3) * to_row);
+  }
+  for (; i < k; ++i)
+    for (std::int64_t j = 0; j < 4; ++j) to[i * to_row + j] = from[j * row + i];
+}
+inline HWY_ATTR void pack_transposed(std::int64_t k, const double* from, std::int64_t row, double* HWY_RESTRICT to, std::int64_t to_row) {
+  for (std::int64_t i = 0; i < k; ++i) to[i * to_row] = from[i], to[i * to_row + 1] = from[row + i];
+}
+#endif
 
 // `width` columns of B as a dense panel of `lanes2` columns, the rest zero.
 template <class T>
 HWY_ATTR void pack(std::int64_t k, std::int64_t width, std::int64_t lanes2, Matrix<const T> b, T* HWY_RESTRICT panel) {
   if (width < lanes2) std::fill(panel, panel + k * lanes2, T(0));
-  if (b.col == 1) {
-    for (std::int64_t i = 0; i < k; ++i) std::copy_n(b.data + i * b.row, width, panel + i * lanes2);
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  if (b.col == 1 && width == lanes2) {
+    for (std::int64_t i = 0; i < k; ++i) {
+      const T* from = b.data + i * b.row;
+      hn::StoreU(hn::LoadU(d, from), d, panel + i * lanes2);
+      hn::StoreU(hn::LoadU(d, from + lanes), d, panel + i * lanes2 + lanes);
+    }
+  } else if (b.col == 1) {
+    for (std::int64_t i = 0; i < k; ++i)
+      for (std::int64_t j = 0; j < width; ++j) panel[i * lanes2 + j] = b.data[i * b.row + j];
   } else {
-    for (std::int64_t j = 0; j < width; ++j)
+    std::int64_t done = 0;  // columns
+    if (b.row == 1)
+      for (; done + square<T> <= width; done += square<T>) pack_transposed(k, b.data + done * b.col, b.col, panel + done, lanes2);
+    for (std::int64_t j = done; j < width; ++j)
       for (std::int64_t i = 0; i < k; ++i) panel[i * lanes2 + j] = b.data[i * b.row + j * b.col];
   }
 }

@@ -7,6 +7,7 @@
 #include "regrow/kernels/convert.h"
 #include "regrow/kernels/dnnl_matmul.h"
 #include "regrow/kernels/element_types.h"
+#include "regrow/kernels/elementwise.h"
 #include "regrow/kernels/gemm.h"
 #include "regrow/kernels/parts.h"
 #include "regrow/kernels/workspace.h"
@@ -15,9 +16,10 @@
 namespace regrow::kernels {
 namespace {
 
-// Below this many multiply-adds the engine's own product beats the 0.4 us that oneDNN needs to begin, and threads are not worth
-// waking.
-constexpr std::int64_t tiny = 2048;
+// Below this many multiply-adds, counted in whole panels, the engine's own product beats oneDNN, which needs 0.4 us to begin (a cube
+// of 32: 0.7 of its time, of 64: 1.2).
+constexpr std::int64_t tiny = 40'000, panel_columns = 32;
+constexpr std::int64_t least_depth = 256;  // of a part, where threads share the inner axis
 constexpr double least_per_part = 1 << 21;
 constexpr int any_parts = 1 << 20;
 // A transposed left side is copied, so that threads can share its rows, where each element is worth this many multiply-adds.
@@ -39,9 +41,11 @@ struct Problem {
   Strides c_batch;       // of the result, which is dense
   bool rounded = false;  // the result is computed in another type than it is stored in
   int parts = 1;
+  bool by_depth = false;  // threads share the inner axis, and what they get is added up
   bool onednn = false;
   std::size_t scratch = 0;  // of oneDNN, for each part
   std::int64_t macs() const { return element_count(batch) * m * n * k; }
+  std::int64_t padded_macs() const { return element_count(batch) * m * ((n + panel_columns - 1) / panel_columns * panel_columns) * k; }
 };
 
 enum class Side { left, right };
@@ -112,12 +116,12 @@ DType computed_in(DType stored) {
   return stored;
 }
 
-dnnl::MatmulProblem matrix_of(const Problem& p, std::int64_t m, std::int64_t n) {
+dnnl::MatmulProblem matrix_of(const Problem& p, std::int64_t m, std::int64_t n, std::int64_t k) {
   return {.dtype = p.dtype,
           .batch = 1,
           .m = m,
           .n = n,
-          .k = p.k,
+          .k = k,
           .a_row = p.a.row,
           .a_col = p.a.col,
           .b_row = p.b.row,
@@ -130,28 +134,33 @@ struct Part {
   std::int64_t first = 0, products = 0;
   std::int64_t row = 0, rows = 0;
   std::int64_t column = 0, columns = 0;
+  std::int64_t inner = 0, depth = 0;
   bool empty() const { return products == 0 || rows == 0 || columns == 0; }
 };
 
 Part part_of(const Problem& p, int index) {
   const int parts = p.parts;
   const std::int64_t products = element_count(p.batch);
-  Part part{0, products, 0, p.m, 0, p.n};
+  Part part{0, products, 0, p.m, 0, p.n, 0, p.k};
   auto range = [&](std::int64_t count, std::int64_t step, std::int64_t& first, std::int64_t& length) {
     first = cut(count, parts, index, step);
     length = cut(count, parts, index + 1, step) - first;
   };
-  if (products >= 2 * parts || products == parts) range(products, 1, part.first, part.products);
+  if (p.by_depth) range(p.k, 64, part.inner, part.depth);
+  else if (products >= 2 * parts || products == parts) range(products, 1, part.first, part.products);
   else if (p.onednn || p.m >= p.n) range(p.m, 16, part.row, part.rows);  // oneDNN writes dense results only
   else range(p.n, 32, part.column, part.columns);
   return part;
 }
 
-// Of one product threads can share rows alone, and only if the left side's rows are dense.
+// Of one product threads can share rows alone, and only if the left side's rows are dense; or the inner axis, if it is long: the
+// gradient of a weight is such a product.
 void share_rows(Problem& p) {
   const std::int64_t products = element_count(p.batch);
   if (p.parts == 1 || p.a.col == 1 || products >= 2 * p.parts || products == p.parts) return;
-  if (p.n < worth_copying) p.parts = 1;
+  const int by_depth = static_cast<int>(std::min<std::int64_t>(p.parts, p.k / std::max(least_depth, std::min(p.m, p.n) / 2)));
+  if (p.dtype == DType::f32 && products == 1 && p.b.col == 1 && by_depth > 1) p.by_depth = true, p.parts = by_depth;
+  else if (p.n < worth_copying) p.parts = 1;
   else p.a.copied = true, place(p.a, p.batch, p.m, p.k);
 }
 
@@ -161,7 +170,7 @@ bool plan_onednn(Problem& p) {
   for (int i = 0; i < p.parts && p.onednn; ++i) {
     const Part part = part_of(p, i);
     if (part.empty()) continue;
-    const dnnl::MatmulPlan plan = dnnl::plan_matmul(matrix_of(p, part.rows, part.columns));
+    const dnnl::MatmulPlan plan = dnnl::plan_matmul(matrix_of(p, part.rows, part.columns, part.depth));
     p.onednn = plan.available;
     p.scratch = std::max(p.scratch, plan.scratch);
   }
@@ -185,7 +194,7 @@ Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out, i
 
   const bool vector_times_matrix = p.m == 1 && element_count(p.batch) == 1 && p.dtype == DType::f32;
   const bool may_use_onednn =
-      p.k > 0 && (p.dtype == DType::bf16 || (p.dtype == DType::f32 && p.macs() > tiny && !vector_times_matrix));
+      p.k > 0 && (p.dtype == DType::bf16 || (p.dtype == DType::f32 && p.padded_macs() > tiny && !vector_times_matrix));
   for (Operand* x : {&p.a, &p.b}) {
     x->copied = x->desc.dtype != p.dtype;
     const std::int64_t rows = x == &p.a ? p.m : p.k, columns = x == &p.a ? p.k : p.n;
@@ -195,7 +204,7 @@ Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out, i
   p.parts = std::min(parts_for(static_cast<double>(p.macs()), least_per_part), most_parts);
   if (may_use_onednn) share_rows(p);
   merge_batch(p);
-  if (may_use_onednn && p.macs() > 0) plan_onednn(p);
+  if (may_use_onednn && p.macs() > 0 && !plan_onednn(p) && p.by_depth) p.by_depth = false, p.parts = 1;
   return p;
 }
 
@@ -203,6 +212,10 @@ Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out, i
 Problem problem_of(const Desc& a, const Desc& b, const Desc& out, int most_parts) {
   Problem p = problem_in(computed_in(out.dtype), a, b, out, most_parts);
   return p.dtype == DType::bf16 && !p.onednn ? problem_in(DType::f32, a, b, out, most_parts) : p;
+}
+
+std::size_t result_bytes(const Problem& p) {
+  return static_cast<std::size_t>(element_count(p.batch) * p.m * p.n) * size_of(p.dtype);
 }
 
 std::byte* take_scratch(const Problem& p, Workspace& workspace, int wanted) {
@@ -218,7 +231,8 @@ std::size_t workspace_of(const Problem& p) {
   Workspace workspace;
   for (const Operand* x : {&p.a, &p.b})
     if (x->copied) workspace.take(static_cast<std::size_t>(x->desc.count()) * size_of(p.dtype));
-  if (p.rounded) workspace.take(static_cast<std::size_t>(element_count(p.batch) * p.m * p.n) * size_of(p.dtype));
+  if (p.rounded) workspace.take(result_bytes(p));
+  for (int i = 1; p.by_depth && i < p.parts; ++i) workspace.take(result_bytes(p));
   take_scratch(p, workspace, 0);
   return workspace.used();
 }
@@ -267,12 +281,12 @@ struct Addresses {
 
 void run_product(const Problem& p, const Part& part, const Addresses& at, std::byte* scratch) {
   const auto size = static_cast<std::int64_t>(size_of(p.dtype));
-  const std::byte* a = at.a + part.row * p.a.row * size;
-  const std::byte* b = at.b + part.column * p.b.col * size;
+  const std::byte* a = at.a + (part.row * p.a.row + part.inner * p.a.col) * size;
+  const std::byte* b = at.b + (part.column * p.b.col + part.inner * p.b.row) * size;
   std::byte* c = at.c + (part.row * p.n + part.column) * size;
-  if (p.onednn) return dnnl::run_matmul(matrix_of(p, part.rows, part.columns), a, b, c, scratch);
+  if (p.onednn) return dnnl::run_matmul(matrix_of(p, part.rows, part.columns, part.depth), a, b, c, scratch);
   with_computed_type(p.dtype, [&]<class T>(T) {
-    product<T>(part.rows, part.columns, p.k, {reinterpret_cast<const T*>(a), p.a.row, p.a.col},
+    product<T>(part.rows, part.columns, part.depth, {reinterpret_cast<const T*>(a), p.a.row, p.a.col},
                {reinterpret_cast<const T*>(b), p.b.row, p.b.col}, {reinterpret_cast<T*>(c), p.n, 1});
   });
 }
@@ -306,10 +320,22 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   at.b = dense_operand(p.b, b.data, p.dtype, workspace);
   const Desc result = Desc::dense(p.dtype, out.shape());
   at.c = p.rounded ? workspace.take(result.bytes()) : out.data;
+  std::byte* sums = nullptr;  // of the second part and those that follow
+  for (int i = 1; p.by_depth && i < p.parts; ++i) {
+    std::byte* sum = workspace.take(result_bytes(p));
+    if (i == 1) sums = sum;
+  }
+  const std::size_t apart = (result_bytes(p) + Workspace::alignment - 1) / Workspace::alignment * Workspace::alignment;
   for_parts(p.parts, [&](int index) {
     Workspace scratch = workspace;
-    run_part(p, part_of(p, index), at, take_scratch(p, scratch, index));
+    Addresses own = at;
+    if (p.by_depth && index > 0) own.c = sums + apart * static_cast<std::size_t>(index - 1);
+    run_part(p, part_of(p, index), own, take_scratch(p, scratch, index));
   });
+  for (int i = 1; p.by_depth && i < p.parts; ++i) {
+    const View sum{&result, at.c}, in[] = {sum, {&result, sums + apart * static_cast<std::size_t>(i - 1)}};
+    run_tile(binary(Binary::add, p.dtype), in, sum);
+  }
   if (p.rounded) convert({&result, at.c}, out);
 }
 

@@ -23,6 +23,16 @@ RowMass<double> row_mass(double* row, std::int64_t n);
 // row[i] = exp(row[i] - max) / sum
 void row_softmax(float* row, std::int64_t n);
 void row_softmax(double* row, std::int64_t n);
+// row[i] = exp(scale row[i] - max), with the maximum of the scaled row and `floor`; gives that maximum and the sum. Where the maximum
+// is -inf the row becomes 0.
+RowMass<float> row_exponentials(float* row, std::int64_t n, float scale, float floor);
+RowMass<double> row_exponentials(double* row, std::int64_t n, double scale, double floor);
+// row[i] = exp(scale row[i] - shift)
+void row_weights(float* row, std::int64_t n, float scale, float shift);
+void row_weights(double* row, std::int64_t n, double scale, double shift);
+// grad[i] = weight[i] (grad[i] - mean) scale
+void row_score_gradient(const float* weight, float* grad, std::int64_t n, float mean, float scale);
+void row_score_gradient(const double* weight, double* grad, std::int64_t n, double mean, double scale);
 // row[i] = (row[i] - a) - b
 void row_subtract(float* row, std::int64_t n, float a, float b);
 void row_subtract(double* row, std::int64_t n, double a, double b);

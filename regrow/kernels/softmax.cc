@@ -164,15 +164,31 @@ Rows logit_rows(const CrossEntropy& c, const Desc& out) {
 template <class T>
 double row_loss(const CrossEntropy& c, T* row, std::int64_t classes, std::int64_t target) {
   const auto chosen = static_cast<double>(row[target]);
-  double mean = 0;
+  const double weight = c.weights.empty() ? 1 : c.weights[static_cast<std::size_t>(target)];
+  double mean = 0;  // weighted
   if (c.smoothing != 0) {
-    for (std::int64_t i = 0; i < classes; ++i) mean += static_cast<double>(row[i]);
+    for (std::int64_t i = 0; i < classes; ++i)
+      mean += c.weights.empty() ? static_cast<double>(row[i]) : static_cast<double>(row[i]) * c.weights[static_cast<std::size_t>(i)];
     mean /= static_cast<double>(classes);
   }
   const RowMass<T> mass = row_mass(row, classes);
   const double max = static_cast<double>(mass.max), log_sum = std::log(static_cast<double>(mass.sum));
-  const double loss = (max - chosen) + log_sum;
-  return c.smoothing == 0 ? loss : (1 - c.smoothing) * loss + c.smoothing * ((max - mean) + log_sum);
+  const double loss = weight == 1 ? (max - chosen) + log_sum : weight * ((max - chosen) + log_sum);
+  if (c.smoothing == 0) return loss;
+  const double share = c.total / static_cast<double>(classes);
+  return (1 - c.smoothing) * loss + c.smoothing * (share == 1 ? (max - mean) + log_sum : share * (max + log_sum) - mean);
+}
+
+// Probabilities become scale (p sum(q) - q) with the weighted target q.
+template <class W>
+void weigh_row(const CrossEntropy& c, W* row, std::int64_t classes, std::int64_t target, W scale) {
+  const double spread = c.smoothing / static_cast<double>(classes);
+  const double chosen = (1 - c.smoothing) * c.weights[static_cast<std::size_t>(target)];
+  const double sum = chosen + spread * c.total;
+  for (std::int64_t j = 0; j < classes; ++j) {
+    const double wanted = spread * c.weights[static_cast<std::size_t>(j)] + (j == target ? chosen : 0);
+    row[j] = static_cast<W>(static_cast<double>(row[j]) * sum - wanted) * scale;
+  }
 }
 
 }  // namespace
@@ -244,6 +260,7 @@ void cross_entropy_back(const CrossEntropy& c, const View& scales, double factor
                         static_cast<W>(factor * static_cast<double>(static_cast<W>(scales.as<const T>()[i * scale_step])));
                     const W spread = static_cast<W>(c.smoothing / static_cast<double>(classes));
                     row_softmax(row, classes);
+                    if (!c.weights.empty()) return weigh_row(c, row, classes, target, scale);
                     row[target] -= static_cast<W>(1 - c.smoothing);
                     for (std::int64_t j = 0; j < classes; ++j) row[j] = (row[j] - spread) * scale;
                   });

@@ -25,13 +25,16 @@ struct CrossEntropy {
   View logits, targets;
   double smoothing = 0;                   // this much of a target's weight is spread evenly over all classes
   std::optional<std::int64_t> ignored{};  // rows with this target do not count
+  std::span<const double> weights{};      // of the classes; empty: all 1
+  double total = 0;                       // of the weights, or the number of classes
 };
 
 std::size_t cross_entropy_workspace(const Desc& logits);
-// losses[row] = (1 - smoothing) (-log p[target]) + smoothing mean(-log p), p the softmax of the row; 0 if it does not count.
+// losses[row] = (1 - smoothing) w[target] (-log p[target]) + smoothing mean(w (-log p)), p the softmax of the row, w the weights of
+// the classes; 0 if it does not count.
 void cross_entropy(const CrossEntropy& c, double* losses, std::span<std::byte> workspace);
-// out[row] = factor scales[row] (p - q), q the smoothed target; 0 if the row does not count. `scales` has the type of the logits
-// and one element a row, or none but one. `out` is of the type and shape of the logits, any strides.
+// out[row] = factor scales[row] (p sum(q) - q), q the smoothed and weighted target; 0 if the row does not count. `scales` has the
+// type of the logits and one element a row, or none but one. `out` is of the type and shape of the logits, any strides.
 void cross_entropy_back(const CrossEntropy& c, const View& scales, double factor, const View& out,
                         std::span<std::byte> workspace);
 

@@ -3,10 +3,13 @@
 #pragma once
 
 #include "regrow/nn/activations.h"
+#include "regrow/nn/attention.h"
 #include "regrow/nn/buffer.h"
 #include "regrow/nn/conv2d.h"
+#include "regrow/nn/embedding.h"
 #include "regrow/nn/initializer.h"
 #include "regrow/nn/linear.h"
+#include "regrow/nn/lstm.h"
 #include "regrow/nn/module.h"
 #include "regrow/nn/normalization.h"
 #include "regrow/nn/pooling.h"

@@ -98,6 +98,7 @@ struct OpDef {
 
   Replay replay = Replay::pure;
   bool fails_by_value = false;  // compute may throw because of what the values are (a bad index): no in-place, no fusion
+  bool autocasts = false;       // in the scope of an Autocast, inputs of f32 are rounded to the scope's type first (frontend/autocast.h)
   bool state = false;           // an update whose outputs replace its inputs (optimizer step, running statistics)
   // Bit i of reuse[k]: output k may be written over input i if their layouts are equal (implied by tile, for output 0).
   std::array<std::uint32_t, 4> reuse = {};

@@ -48,6 +48,9 @@ class Gradient {
   const Attrs& attrs() const { return *attrs_; }
   const Op& op() const { return *op_; }
   RandomState random() const { return random_; }
+  // Whether what the rule computes will be differentiated in turn: a rule whose fastest operator has no gradient then says the same
+  // with others that have one.
+  bool recorded() const { return recorded_; }
   Recorder& recorder() const { return *recorder_; }
   // The gradient of input i. Its shape must be the input's: checked.
   void set(std::size_t i, Var grad) { results_[i] = grad; }
@@ -57,6 +60,7 @@ class Gradient {
   const Op* op_ = nullptr;
   const Attrs* attrs_ = nullptr;
   RandomState random_;
+  bool recorded_ = false;
   std::span<const Var> ins_, outs_, grads_;
   std::span<const Desc* const> in_descs_, out_descs_;
   std::span<const bool> wants_;

@@ -30,26 +30,27 @@ Var EagerRecorder::constant(const Scalar& scalar, DType dtype, Var like) {
   return put(value_of(HostArray::scalar(scalar, dtype), desc(like).device));
 }
 
-std::vector<Var> EagerRecorder::gradients(std::span<const Var> outs, std::span<const Var> seeds, std::span<const Var> wanted) {
+std::vector<Var> EagerRecorder::gradients(std::span<const Var> outs, std::span<const Var> seeds, std::span<const Var> wanted,
+                                          bool recorded) {
   std::vector<bool> reached(values_.size());
   for (Var v : wanted) reached[static_cast<std::size_t>(v.id)] = true;
   for (const Entry& entry : tape_)
     for (Var in : entry.in)
       if (reached[static_cast<std::size_t>(in.id)])
         for (Var out : entry.out) reached[static_cast<std::size_t>(out.id)] = true;
-  const std::size_t recorded = tape_.size();  // what follows adds to the tape
+  const std::size_t end = tape_.size();  // what follows adds to the tape
   std::vector<Var> grads(values_.size());
   for (std::size_t k = 0; k < outs.size(); ++k) {
     Var& grad = grads[static_cast<std::size_t>(outs[k].id)];
     grad = grad ? grad + seeds[k] : seeds[k];
   }
-  for (std::size_t k = recorded; k-- > 0;) backward(Entry(tape_[k]), grads, reached);
+  for (std::size_t k = end; k-- > 0;) backward(Entry(tape_[k]), grads, reached, recorded);
   std::vector<Var> results;
   for (Var v : wanted) results.push_back(grads[static_cast<std::size_t>(v.id)]);
   return results;
 }
 
-void EagerRecorder::backward(const Entry& entry, std::vector<Var>& grads, const std::vector<bool>& reached) {
+void EagerRecorder::backward(const Entry& entry, std::vector<Var>& grads, const std::vector<bool>& reached, bool recorded) {
   const OpRecord& record = entry.op.record();
   const auto id = [](Var v) { return static_cast<std::size_t>(v.id); };
   std::vector<Var> ins(entry.in.size()), outs(entry.out.size()), out_grads, results(entry.in.size());
@@ -71,6 +72,7 @@ void EagerRecorder::backward(const Entry& entry, std::vector<Var>& grads, const 
   if (!flows || !wanted || !record.gradient) return;
   Gradient g;
   g.recorder_ = this, g.op_ = &entry.op, g.attrs_ = &entry.op.attrs(), g.random_ = entry.random;
+  g.recorded_ = recorded;
   g.ins_ = ins, g.outs_ = outs, g.grads_ = out_grads, g.in_descs_ = in_descs, g.out_descs_ = out_descs;
   g.wants_ = {wants.get(), entry.in.size()}, g.results_ = results;
   record.gradient(g);

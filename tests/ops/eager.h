@@ -19,9 +19,10 @@ class EagerRecorder : public Recorder {
   Var apply(const Op& op, std::initializer_list<Var> in) { return apply(op, std::span<const Var>(in.begin(), in.size())).at(0); }
 
   // Of the sum of outs[k] * seeds[k], with respect to `wanted`; null where nothing flows. What computes them is recorded too.
-  // Rules see only the values that their record saves. Throws std::logic_error if a rule gives a gradient of another shape or
-  // type.
-  std::vector<Var> gradients(std::span<const Var> outs, std::span<const Var> seeds, std::span<const Var> wanted);
+  // Rules see only the values that their record saves; `recorded`: and are told that they will be differentiated. Throws
+  // std::logic_error if a rule gives a gradient of another shape or type.
+  std::vector<Var> gradients(std::span<const Var> outs, std::span<const Var> seeds, std::span<const Var> wanted,
+                             bool recorded = false);
 
   void call(const Op& op, std::span<const Var> in, RandomState random, std::span<Var> out) override;
   Var constant(const Scalar& value, DType dtype, Var like) override;
@@ -33,7 +34,7 @@ class EagerRecorder : public Recorder {
     RandomState random;
     std::vector<Var> in, out;
   };
-  void backward(const Entry& entry, std::vector<Var>& grads, const std::vector<bool>& reached);
+  void backward(const Entry& entry, std::vector<Var>& grads, const std::vector<bool>& reached, bool recorded);
 
   std::deque<Value> values_;
   std::deque<Entry> tape_;

@@ -59,6 +59,30 @@ const std::vector<Call>& calls() {
          op("cross_entropy"),
          {random_value(f32, {3000, 60}, 1), random_value(DType::i64, {3000}, 2, 0, 60)},
          true},
+        {"attention",
+         op("scaled_dot_product_attention", {{"causal", true}, {"dropout", 0.1}}),
+         {random_value(f32, {6, 150, 20}, 1), random_value(f32, {6, 150, 20}, 2), random_value(f32, {6, 150, 24}, 3)},
+         true},
+        {"attention_gradient",
+         op("scaled_dot_product_attention_gradient", {{"causal", true}, {"dropout", 0.1}}),
+         {random_value(f32, {6, 150, 24}, 1), random_value(f32, {6, 150, 20}, 2), random_value(f32, {6, 150, 20}, 3),
+          random_value(f32, {6, 150, 24}, 4), random_value(f32, {6, 150, 24}, 5), random_value(f32, {6, 150}, 6)},
+         true},
+        {"embedding_gradient",
+         op("embedding_gradient", {{"rows", 70}}),
+         {random_value(f32, {3000, 60}, 1), random_value(DType::i64, {3000}, 2, 0, 70)},
+         true},
+        {"lstm_cell", op("lstm_cell"), {random_value(f32, {100, 240}, 1), random_value(f32, {100, 60}, 2)}, true},
+        {"lstm",
+         op("lstm"),
+         {random_value(f32, {20, 17, 160}, 1), random_value(f32, {17, 40}, 2), random_value(f32, {17, 40}, 3),
+          random_value(f32, {160, 40}, 4)},
+         true},
+        {"lstm_gradient",
+         op("lstm_gradient"),
+         {random_value(f32, {20, 17, 40}, 1), random_value(f32, {20, 17, 160}, 2), random_value(f32, {20, 17, 40}, 3),
+          random_value(f32, {17, 40}, 4), random_value(f32, {160, 40}, 5)},
+         true},
         {"sgd_momentum_step", op("sgd_momentum_step", {{"learning_rate", .1}}), {parameter, parameter, parameter}, true},
     };
   }();
@@ -73,7 +97,13 @@ struct Threads {
 
 std::vector<std::vector<std::byte>> bits_of_all() {
   std::vector<std::vector<std::byte>> bits;
-  for (const Call& call : calls()) bits.push_back(run(call.op, call.in)[0].to_bytes());
+  for (const Call& call : calls()) {
+    bits.emplace_back();
+    for (const Value& out : run(call.op, call.in)) {
+      const std::vector<std::byte> bytes = out.to_bytes();
+      bits.back().insert(bits.back().end(), bytes.begin(), bytes.end());
+    }
+  }
   return bits;
 }
 

@@ -129,6 +129,40 @@ TEST(CrossEntropy, SmoothsAndIgnores) {
   EXPECT_GT(losses[1], 0);
 }
 
+// numpy, with weights (.5, 2, 1.25): lp = log_softmax(l); q = eps / 3 w, at the target (1 - eps) w more; -(q lp).sum(1)
+TEST(CrossEntropy, ClassWeightsAgreeWithNumpy) {
+  std::vector<double> wave(12);
+  for (std::size_t i = 0; i < 12; ++i) wave[i] = std::sin(1.7 * static_cast<double>(i) + 0.3);
+  const Value rows = value(wave, {4, 3}), classes = value<std::int64_t>({0, 2, 1, 2}, {4}), weight = value<float>({0.5, 2, 1.25}, {3});
+  const auto loss = [&](std::initializer_list<AttrArg> attrs, const Value& targets) {
+    return run(op("cross_entropy", attrs), {rows, targets, weight})[0].to_doubles();
+  };
+  const auto expect = [](const std::vector<double>& got, const std::vector<double>& expected) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-14) << i;
+  };
+  const std::vector<double> plain = {0.5947556366156058, 1.1006742396480012, 3.3637359708631647, 1.027748884090603};
+  const std::vector<double> smooth = {0.6774403485790669, 1.1136988111731894, 3.190860447266718, 1.1050943860957259};
+  expect(loss({reduction("none")}, classes), plain);
+  expect(loss({reduction("sum")}, classes), {6.086914731217375});
+  expect(loss({}, classes), {1.2173829462434749});
+  expect(loss({reduction("none"), {"label_smoothing", 0.1}}, classes), smooth);
+  expect(loss({{"label_smoothing", 0.1}}, classes), {1.21741879862294});
+  expect(loss({{"label_smoothing", 0.1}, {"ignore_index", -100}}, value<std::int64_t>({0, 2, -100, 2}, {4})), {0.9654111819493273});
+  const auto back = [&](std::initializer_list<AttrArg> attrs) {
+    return run(op("cross_entropy_gradient", attrs), {value<double>({1}, {}), rows, classes, weight})[0].to_doubles();
+  };
+  expect(back({}), {-0.06956300185197815, 0.05622919651374085, 0.013333805338237317, 0.02666201373105646, 0.11969817588333873,
+                    -0.14636018961439518, 0.04417372184737011, -0.32558953714847594, 0.2814158153011058, 0.10533421058537143,
+                    0.034799748851859595, -0.14013395943723106});
+  expect(back({{"label_smoothing", 0.1}}),
+         {-0.058330785463108215, 0.05133024265746865, 0.00700054280563958, 0.02332868039772313, 0.1063648425500054,
+          -0.1296935229477285, 0.0391838739447604, -0.3017132628387414, 0.262529388893981, 0.10200087725203807, 0.021466415518526263,
+          -0.12346729277056441});
+  EXPECT_THAT(error_of([&] { run(op("cross_entropy"), {rows, classes, value<float>({1, 2}, {2})}); }),
+              HasSubstr("there is one weight for each class, not (2,) for (4, 3)"));
+}
+
 // PyTorch issues 116349, 75181: nothing counts. The mean of nothing is NaN, its gradient 0.
 TEST(CrossEntropy, WhereNothingCounts) {
   const Value ignored = value<std::int64_t>({7, 7, 7, 7}, {4});

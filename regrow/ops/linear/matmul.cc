@@ -70,6 +70,11 @@ void give(Gradient& g, std::size_t i, Var grad, const Shape& matrices) {
   g.set(i, reshaped(grad, in.shape));
 }
 
+bool columns_lie_dense(const Desc& x) {
+  const std::size_t rank = x.shape.size();
+  return rank >= 2 && x.strides[rank - 2] == 1 && x.strides[rank - 1] >= x.shape[rank - 2] && x.shape[rank - 1] > 1;
+}
+
 // Both operands and the gradient as matrices or stacks of them; a right operand without a stack meets the left one flattened, so
 // that its gradient is one product instead of a sum over the stack.
 void gradient(Gradient& g) {
@@ -79,7 +84,10 @@ void gradient(Gradient& g) {
   if (b.size() == 2 && a.size() > 2) a = flat(a), out = flat(out);
   const Var grad = reshaped(g.grad(), out);
   if (g.wants(0)) give(g, 0, op<"matmul">(grad, transposed(reshaped(g.in(1), b))), a);
-  if (g.wants(1)) give(g, 1, op<"matmul">(transposed(reshaped(g.in(0), a)), grad), b);
+  if (!g.wants(1)) return;
+  // In the axis order of b, whose gradient may be added to it: a weight that is read transposed gets contiguous gradients.
+  const Var left = reshaped(g.in(0), a);
+  give(g, 1, columns_lie_dense(g.in_desc(1)) ? transposed(op<"matmul">(transposed(grad), left)) : op<"matmul">(transposed(left), grad), b);
 }
 
 }  // namespace
@@ -98,6 +106,7 @@ OpDef matmul() {
       .compute = compute,
       .workspace = workspace,
       .cost = cost,
+      .autocasts = true,
       .gradient = gradient,
       .saves_inputs = 0b11,
       .samples = {{.inputs = {{3, 4}, {4, 5}}},

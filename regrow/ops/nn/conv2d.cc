@@ -46,6 +46,7 @@ OpDef conv2d() {
       .compute = compute,
       .workspace = workspace,
       .cost = cost,
+      .autocasts = true,
       .gradient = gradient,
       .saves_inputs = 0b11,
       .samples = {{.inputs = {{2, 3, 5, 6}, {4, 3, 3, 2}}},

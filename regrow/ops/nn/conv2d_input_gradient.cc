@@ -56,6 +56,7 @@ OpDef conv2d_input_gradient() {
       .compute = compute,
       .workspace = workspace,
       .cost = cost,
+      .autocasts = true,  // as conv_transpose2d
       .gradient = gradient,
       .saves_inputs = 0b11,
       .samples = {{.inputs = {{2, 4, 3, 5}, {4, 3, 3, 2}}, .attrs = {{"size", Dims{5, 6}}}},

@@ -19,7 +19,7 @@ namespace {
 // Queries and keys of a block of scores: it stays in the second cache, and the product's own blocks divide it.
 constexpr std::int64_t block_rows = 96, block_columns = 256;
 constexpr double least_per_part = 1 << 18;  // multiply-adds that a thread is woken for
-constexpr std::int64_t together = 16;       // rows that are transposed together: a cache line of columns
+constexpr std::int64_t apart = 16;           // more than a row of scores needs, so that rows do not compete for cache lines
 
 struct Sizes {
   Shape batch;
@@ -32,8 +32,7 @@ struct Sizes {
   }
   std::int64_t units() const { return element_count(batch); }
   std::int64_t rows() const { return std::min(block_rows, queries); }
-  std::int64_t pitch() const { return row_capacity(std::min(block_columns, keys)) + together; }  // of a row of scores
-  std::int64_t key_pitch() const { return row_capacity(keys) + together; }
+  std::int64_t pitch() const { return row_capacity(std::min(block_columns, keys)) + apart; }  // of a row of scores
   double macs() const { return static_cast<double>(units() * queries * keys) * static_cast<double>(width + values); }
 };
 
@@ -65,20 +64,18 @@ struct Stored {
       for (std::int64_t j = 0; j < columns; ++j) buffer[i * columns + j] = static_cast<Wide<T>>(from[i * row + j * col]);
     return {buffer, columns, 1};
   }
-  // All rows as columns of the buffer.
-  Matrix<const Wide<T>> read_transposed(std::int64_t rows, std::int64_t columns, std::int64_t pitch, Wide<T>* buffer) const {
-    for (std::int64_t i = 0; i < rows; i += together)
-      for (std::int64_t j = 0; j < columns; ++j)
-        for (std::int64_t r = i; r < std::min(i + together, rows); ++r)
-          buffer[j * pitch + r] = static_cast<Wide<T>>(data[r * row + j * col]);
-    return {buffer, pitch, 1};
-  }
   void write(std::int64_t first, std::int64_t rows, std::int64_t columns, const Wide<T>* from, std::int64_t pitch) const {
     T* to = data + first * row;
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) to[i * row + j * col] = static_cast<T>(from[i * pitch + j]);
   }
 };
+
+// Rows from `first` on as the columns of a product's right side.
+template <class W>
+Matrix<const W> across(const Matrix<const W>& rows, std::int64_t first) {
+  return {rows.data + first * rows.row, rows.col, rows.row};
+}
 
 // What one unit reads beside its matrices.
 template <class T>
@@ -139,7 +136,7 @@ template <class W>
 struct ForwardBuffers {
   W *keys, *values, *queries, *scores, *out, *max, *sum, *factors;
   ForwardBuffers(const Sizes& s, Workspace& w)
-      : keys(w.take_array<W>(s.width * s.key_pitch())),
+      : keys(w.take_array<W>(s.keys * s.width)),
         values(w.take_array<W>(s.keys * s.values)),
         queries(w.take_array<W>(s.rows() * s.width)),
         scores(w.take_array<W>(s.rows() * s.pitch())),
@@ -161,7 +158,7 @@ class Forward {
         out_(out, sizes.batch, unit),
         log_sum_(log_sum.as<W>() + offset_of(sizes.batch, log_sum.strides(), unit)),
         log_sum_step_(log_sum.strides().back()),
-        keys_(Stored<T>(a.k, sizes.batch, unit).read_transposed(s_.keys, s_.width, s_.key_pitch(), b_.keys)),
+        keys_(Stored<T>(a.k, sizes.batch, unit).read(0, s_.keys, s_.width, b_.keys)),
         values_(Stored<T>(a.v, sizes.batch, unit).read(0, s_.keys, s_.values, b_.values)) {}
 
   void run() {
@@ -177,7 +174,7 @@ class Forward {
     const std::int64_t last = scores_.last_key(first + rows);
     for (std::int64_t column = 0; column < last; column += block_columns) {
       const std::int64_t n = std::min(block_columns, last - column), pitch = s_.pitch();
-      gemm(rows, n, s_.width, q, {keys_.data + column, keys_.row, 1}, Matrix<W>{b_.scores, pitch, 1});
+      gemm(rows, n, s_.width, q, across(keys_, column), Matrix<W>{b_.scores, pitch, 1});
       for (std::int64_t r = 0; r < rows; ++r) weigh(first + r, r, column, n);
       gemm(rows, s_.values, n, Matrix<const W>{b_.scores, pitch, 1}, {values_.data + column * values_.row, values_.row, 1},
            Matrix<W>{b_.out, s_.values, 1}, true);
@@ -232,11 +229,10 @@ class Forward {
 
 template <class W>
 struct BackwardBuffers {
-  W *keys, *keys_across, *values_across, *queries, *grads, *weights, *flows, *factors, *means, *dq, *dk, *dv;
+  W *keys, *values, *queries, *grads, *weights, *flows, *factors, *means, *dq, *dk, *dv;
   BackwardBuffers(const Sizes& s, Workspace& w)
       : keys(w.take_array<W>(s.keys * s.width)),
-        keys_across(w.take_array<W>(s.width * s.key_pitch())),
-        values_across(w.take_array<W>(s.values * s.key_pitch())),
+        values(w.take_array<W>(s.keys * s.values)),
         queries(w.take_array<W>(s.rows() * s.width)),
         grads(w.take_array<W>(s.rows() * s.values)),
         weights(w.take_array<W>(s.rows() * s.pitch())),
@@ -271,8 +267,7 @@ class Backward {
         log_sum_step_(t.log_sum.strides().back()) {
     const Stored<T> k(a.k, sizes.batch, unit), v(a.v, sizes.batch, unit);
     keys_ = k.read(0, s_.keys, s_.width, b_.keys);
-    keys_across_ = k.read_transposed(s_.keys, s_.width, s_.key_pitch(), b_.keys_across);
-    values_across_ = v.read_transposed(s_.keys, s_.values, s_.key_pitch(), b_.values_across);
+    values_ = v.read(0, s_.keys, s_.values, b_.values);
   }
 
   void run() {
@@ -291,8 +286,8 @@ class Backward {
     const std::int64_t last = scores_.last_key(first + rows), pitch = s_.pitch();
     for (std::int64_t column = 0; column < last; column += block_columns) {
       const std::int64_t n = std::min(block_columns, last - column);
-      gemm(rows, n, s_.width, q, {keys_across_.data + column, keys_across_.row, 1}, Matrix<W>{b_.weights, pitch, 1});
-      gemm(rows, n, s_.values, grad, {values_across_.data + column, values_across_.row, 1}, Matrix<W>{b_.flows, pitch, 1});
+      gemm(rows, n, s_.width, q, across(keys_, column), Matrix<W>{b_.weights, pitch, 1});
+      gemm(rows, n, s_.values, grad, across(values_, column), Matrix<W>{b_.flows, pitch, 1});
       for (std::int64_t r = 0; r < rows; ++r) flow_back(first + r, r, column, n);
       const W* used = scores_.drops() ? b_.factors : b_.weights;
       gemm(n, s_.values, rows, Matrix<const W>{used, 1, pitch}, grad, Matrix<W>{b_.dv + column * s_.values, s_.values, 1}, true);
@@ -338,7 +333,7 @@ class Backward {
   Stored<T> q_, grad_, out_, dq_, dk_, dv_;
   const W* log_sum_;
   std::int64_t log_sum_step_;
-  Matrix<const W> keys_, keys_across_, values_across_;
+  Matrix<const W> keys_, values_;
 };
 
 template <template <class> class Buffers>
@@ -361,9 +356,9 @@ template <template <class> class Buffers, class Body>
 void for_units(const Sizes& sizes, DType dtype, std::span<std::byte> workspace, Body&& body) {
   const std::size_t each = bytes_a_part<Buffers>(sizes, dtype);
   require(workspace.size() >= each, "the workspace has {} bytes, {} are needed", workspace.size(), each);
-  const int parts =
-      std::min(parts_of(sizes), static_cast<int>(std::min<std::size_t>(workspace.size() / std::max<std::size_t>(each, 1), 1024)));
-  for_parts(std::max(parts, 1), [&](int index) {
+  const auto room = static_cast<int>(std::min<std::size_t>(workspace.size() / std::max<std::size_t>(each, 1), 1024));
+  const int parts = std::clamp(room, 1, parts_of(sizes));
+  for_parts(parts, [&](int index) {
     const Workspace own(workspace.subspan(each * static_cast<std::size_t>(index), each));
     for (std::int64_t unit = cut(sizes.units(), parts, index); unit < cut(sizes.units(), parts, index + 1); ++unit)
       body(unit, own);

@@ -51,7 +51,7 @@ TEST(Autocast, HoldsForAScopeOfOneThread) {
     std::thread([&] { EXPECT_EQ(matmul(a, a).dtype(), DType::f32); }).join();
   }
   EXPECT_EQ(matmul(a, a).dtype(), DType::f32);
-  EXPECT_THROW(Autocast(DType::i32), Error);
+  EXPECT_THROW(const Autocast refused(DType::i32), Error);
 }
 
 // One of 2^-8 in each factor, of sums of 64 terms below 1: at most 64 * 2 * 2^-8, here a sixth of that at the most.

@@ -68,7 +68,8 @@ TEST(Safetensors, EveryTypeAndLayoutComesBack) {
   const NamedTensors loaded = load_safetensors(folder.path() / "x");
   ASSERT_EQ(loaded.size(), tensors.size());
   for (const auto& [name, value] : tensors) {
-    const auto found = std::find_if(loaded.begin(), loaded.end(), [&](const auto& entry) { return entry.first == name; });
+    const std::string& wanted = name;
+    const auto found = std::find_if(loaded.begin(), loaded.end(), [&](const auto& entry) { return entry.first == wanted; });
     ASSERT_NE(found, loaded.end()) << name;
     EXPECT_EQ(found->second.dtype(), value.dtype()) << name;
     const HostArray there = value.host(), back = found->second.host();

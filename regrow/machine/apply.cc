@@ -13,7 +13,7 @@ void Machine::State::apply(const ApplySpec& spec) {
   op.spec = spec;
   op.outputs = spec.outputs;
   op.active = true;
-  op.made = op.refused = false;
+  op.made = false;
   op.workspace_bytes = spec.workspace;
   op.recipe = none;
   op.inputs.clear();
@@ -47,9 +47,7 @@ void Machine::State::bring_inputs() {
   if (!op.spec.measure && !op.outputs.empty() && std::all_of(op.outputs.begin(), op.outputs.end(), is_view)) return inputs_ready();
   own_need[op.spec.device] = need_of_operation();
   plan.build(graph, targets);
-  const bool possible = choose_plan();
-  remember_plan();
-  if (!possible) return apply_refused();
+  if (!choose_plan()) return apply_refused();
   run_plan(&State::inputs_brought, &State::apply_refused);
 }
 
@@ -98,6 +96,7 @@ void Machine::State::make_outputs() {
   unnamed.clear();
   for (Slot slot : op.spec.deletes) unnamed.push_back(graph.unbind(slot));
   if (runs && keeps_recipe()) record();
+  if (evicting) config.policy->issued(op.spec.key, op.inputs, op.results);
   for (StorageId id : unnamed) died_if_unnamed(id);
   if (op.spec.state) doom_readers_of_replaced();
   if (ledger.bounded()) own_need[op.spec.device] = need_of_operation();
@@ -182,13 +181,14 @@ std::size_t Machine::State::bytes_of_operation() const noexcept {
 
 void Machine::State::launch() {
   sizes.clear();
+  op.lenders.clear();
   for (const OutputSpec& output : op.outputs) {
     op.lenders.push_back(lender_of(output));
     if (output.view_of < 0 && op.lenders.back() == none && output.bytes > 0) sizes.push_back(output.bytes);
   }
   if (op.workspace_bytes > 0) sizes.push_back(op.workspace_bytes);
   const std::uint8_t device = op.spec.device;
-  if (!has_room(device)) return apply_refused();
+  if (!make_room(device)) return apply_refused();
   operands.clear();
   for (StorageId id : op.inputs) operands.push_back(operand_of(id));
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
@@ -196,6 +196,7 @@ void Machine::State::launch() {
     if (const StorageId lender = op.lenders[i]; lender != none) {
       storage.place = std::exchange(graph[lender].place, {});
       graph[lender].where = Where::nowhere;
+      tell_left(lender);
     } else if (op.outputs[i].view_of < 0) {
       storage.place = ledger.place(device, op.outputs[i].bytes, pages);
     }
@@ -220,15 +221,17 @@ void Machine::State::finish_run(const Completion& completion) {
     ++counters.in_place;
   }
   if (completion.error != 0) return poison_made(completion.error);
+  const double seconds = expected_seconds(op.spec.key, completion.seconds, false);
   if (op.recipe == none) {
     note_retired(op.spec.payload);
   } else {
-    graph.recipe(op.recipe).seconds = completion.seconds;
+    graph.recipe(op.recipe).seconds = seconds;
   }
   op.active = false;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (op.outputs[i].view_of >= 0) continue;
     graph[op.results[i]].where = Where::memory;
+    tell_entered(op.results[i]);
     unpin(op.results[i]);
   }
   for (StorageId id : op.inputs) unpin(id);
@@ -283,23 +286,28 @@ void Machine::State::poison_made(ErrorId error) {
     if (op.outputs[i].view_of < 0) unpin(op.results[i]);
   }
   for (StorageId id : op.inputs) unpin(id);
-  if (op.refused) roll_back(0, true);
   settle(nullptr);
 }
 
 void Machine::State::apply_refused() {
+  roll_back(0, true);
+  resume = &State::refuse_apply;
+}
+
+void Machine::State::refuse_apply() {
+  targets.clear();
   std::size_t operands_bytes = 0;
   for (auto id = op.inputs.begin(); id != op.inputs.end(); ++id) {
     const Storage& storage = graph[*id];
     const bool first = std::find(op.inputs.begin(), id, *id) == id;
     if (first && !storage.foreign && storage.device == short_device) operands_bytes += need_of(storage.bytes).occupied;
+    if (storage.where == Where::nowhere || storage.where == Where::host) targets.push_back(*id);
   }
   on_refused = &State::apply_answered;
   refuse(short_device == op.spec.device ? need_of_operation() : Need{}, operands_bytes);
 }
 
 void Machine::State::apply_answered(ErrorId error) {
-  op.refused = true;
   op.made ? poison_made(error) : poison_unmade(error);
 }
 

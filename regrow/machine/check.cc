@@ -66,6 +66,7 @@ void check_storages(const Machine::State& state) {
     hold(storage.dead == (storage.slots + storage.exports == 0), "storage {}: dead or not", id);
     hold(storage.pins == 0, "storage {} is pinned between commands", id);
     hold(storage.where != Where::pending, "storage {} is pending between commands", id);
+    hold(!state.evicting || storage.offered == (evictable(storage) && storage.bytes > 0), "storage {}: offered to the policy or not", id);
     std::uint32_t users = 0;
     EdgeId last = none;
     for (EdgeId e = storage.users; e != none; e = graph.edge(e).next_user) {
@@ -103,7 +104,7 @@ void check_ledger(const Machine::State& state) {
     if (storage.where == Where::host) swapped[storage.device] += storage.bytes;
     hold(storage.exports == 0 || storage.where == Where::memory, "storage {} is exported and not resident", id);
     hold(!storage.foreign || storage.where == Where::memory, "storage {} is foreign and not resident", id);
-    hold(!storage.dead || storage.recipe == none || storage.where == Where::nowhere, "ghost {} has bytes", id);
+    hold(!storage.dead || storage.recipe == none || storage.where == Where::nowhere || state.evicting, "ghost {} has bytes", id);
     hold(storage.error == 0 || (storage.where == Where::nowhere && storage.recipe == none && storage.users == none),
          "storage {} is poisoned and has more than an error", id);
   }

@@ -10,9 +10,16 @@ void Machine::State::put(Slot slot, std::uint8_t device, std::size_t bytes) {
   graph[subject].where = Where::pending;
   graph.bind(slot, subject);
   ++counters.live;
+  place_subject();
+}
+
+void Machine::State::place_subject() {
+  const std::size_t bytes = graph[subject].bytes;
+  const std::uint8_t device = graph[subject].device;
   sizes.assign(bytes > 0 ? 1 : 0, bytes);
-  if (!has_room(device)) {
+  if (!make_room(device)) {
     on_refused = &State::filled;
+    targets.clear();
     return refuse(need_of(bytes), 0);
   }
   graph[subject].place = ledger.place(device, bytes, pages);
@@ -33,16 +40,24 @@ void Machine::State::filled(ErrorId error) {
 void Machine::State::want(StorageId id) {
   begin();
   subject = id;
-  if (graph[id].error != 0 || graph[id].where == Where::memory) return;
+  if (graph[id].error != 0) return;
+  if (graph[id].where == Where::memory) return tell_used(id);
   targets.assign(1, id);
   plan.build(graph, targets);
-  const bool possible = choose_plan();
-  remember_plan();
-  if (!possible) return want_refused();
-  run_plan(&State::finish, &State::want_refused);
+  if (!choose_plan()) return want_refused();
+  run_plan(&State::wanted, &State::want_refused);
 }
 
+// It stays while groups are cut.
+void Machine::State::wanted() {
+  ++graph[subject].pins;
+  settle(&State::finish_wanted);
+}
+
+void Machine::State::finish_wanted() { unpin(subject); }
+
 void Machine::State::want_refused() {
+  targets.assign(1, subject);
   const Storage& storage = graph[subject];
   on_refused = &State::keep_refusal;
   refuse({}, storage.device == short_device ? need_of(storage.bytes).occupied : 0);
@@ -70,14 +85,19 @@ void Machine::State::swap_out(StorageId id) {
 void Machine::State::set_budget(std::uint8_t device, std::size_t bytes) {
   begin();
   Placement& placement = ledger.placement(device);
+  if (bytes > 0 && config.policy != nullptr && !evicting) begin_evicting();
+  while (evicting && bytes > 0 && placement.charged() > bytes && evict_one(device, placement.charged() - bytes)) {
+  }
   if (bytes > 0 && !placement.shrink(bytes, pages)) {
     push_pages(device);
+    if (evicting && !ledger.bounded()) end_evicting();
     short_device = device;
     on_refused = &State::keep_refusal;
     return push_refusal(placement.charged(), placement.committed());
   }
   push_pages(device);
   ledger.set_limit(device, bytes);
+  if (evicting && !ledger.bounded()) end_evicting();
   keeping.all_changed();  // judged after the next command: this one commits no pages
 }
 

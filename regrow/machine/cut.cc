@@ -13,7 +13,7 @@ void Machine::State::settle(Stage then) {
     return;
   }
   after_cuts = then;
-  if (then == nullptr) own_need[op.spec.device] = {};  // the command has what it needs
+  if (then != &State::launch) own_need[op.spec.device] = {};  // the command has what it needs
   if (!deferred.empty() && relief_seen != ledger.relief()) retry_deferred();
   relief_seen = ledger.relief();
   next_cut();
@@ -39,7 +39,10 @@ void Machine::State::next_cut() {
     find_unmade(id);
     if (!targets.empty()) {
       plan.build(graph, targets);
-      if (!choose_plan() || !surely_fits()) {
+      const bool possible = choose_plan();
+      if (evicting) pin_plan();
+      if (!possible || !surely_fits(evicting)) {
+        end_plan(nullptr);
         defer(id);
         continue;
       }
@@ -51,6 +54,7 @@ void Machine::State::next_cut() {
   }
   const Stage then = after_cuts;
   after_cuts = nullptr;
+  standing.clear();
   if (then != nullptr) (this->*then)();
 }
 
@@ -66,11 +70,12 @@ bool Machine::State::queue_oldest() {
 
 void Machine::State::find_unmade(GroupId group) {
   targets.clear();
+  standing.clear();
   for (RecipeId id = keeping[group].recipes; id != none; id = graph.recipe(id).next_in_group) {
     for (const Output& output : graph.recipe(id).outputs) {
-      if (output.storage != none && graph.live(output.storage) && graph[output.storage].where == Where::nowhere) {
-        targets.push_back(output.storage);
-      }
+      if (output.storage == none || !graph.live(output.storage)) continue;
+      if (graph[output.storage].where == Where::nowhere) targets.push_back(output.storage);
+      if (graph[output.storage].where == Where::memory && evicting) standing.push_back(output.storage);
     }
   }
 }

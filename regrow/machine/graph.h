@@ -47,6 +47,8 @@ struct Storage {
   bool dead = false;
   bool kept = false;  // dead and in the list of dead ones, because a recipe reads it
   bool held = false;  // kept, and a source: counted by the group of its readers
+  bool offered = false;  // to the policy: it was told that this may be evicted
+  bool plan_pin = false;  // one of the pins is the running plan's
 };
 
 // One operand of one recipe.
@@ -67,7 +69,7 @@ struct Recipe {
   Payload payload = 0;
   std::uint64_t key = 0;
   std::size_t workspace = 0;
-  double seconds = 0;            // of its last run
+  double seconds = 0;            // that a run is expected to take
   EdgeId inputs = none;
   std::vector<Output> outputs;
   std::uint32_t outputs_left = 0;  // storages that still refer to it

@@ -35,7 +35,8 @@ void Machine::State::died_if_unnamed(StorageId id) {
 
 void Machine::State::unpin(StorageId id) {
   Storage& storage = graph[id];
-  if (--storage.pins > 0 || !storage.dead) return;
+  if (--storage.pins > 0) return;
+  if (!storage.dead) return tell_used(id);
   if (!graph.is_read(id)) return dispose(id);
   if (storage.recipe != none) give_up_bytes(id, Why::deleted);
 }
@@ -43,8 +44,9 @@ void Machine::State::unpin(StorageId id) {
 void Machine::State::release(StorageId id, Why why) {
   note(Action::Kind::released, id, why);
   Storage& storage = graph[id];
-  storage.where = Where::nowhere;
+  storage.where = why == Why::swapped ? Where::host : Where::nowhere;
   ledger.release(storage.device, std::exchange(storage.place, {}));
+  tell_left(id);
 }
 
 void Machine::State::forget_host(StorageId id) {
@@ -52,6 +54,7 @@ void Machine::State::forget_host(StorageId id) {
   storage.where = Where::nowhere;
   ledger.remove_swapped(storage.device, storage.bytes);
   note(Action::Kind::forget_swap, id, Why::deleted);
+  tell_left(id);
 }
 
 void Machine::State::give_up_bytes(StorageId id, Why why) {
@@ -85,6 +88,7 @@ void Machine::State::sweep() {
       if (graph.recipe(recipe).outputs_left == 0) remove_recipe(recipe);
     }
     note(Action::Kind::erased, id, ghost ? Why::cascade : Why::deleted);
+    if (evicting) config.policy->erased(id);
     graph.remove_storage(id);
   }
 }
@@ -114,6 +118,7 @@ void Machine::State::detach(StorageId id) {
   const GroupId group = graph.recipe(graph[id].recipe).group;
   if (group != none && graph.live(id)) keeping.frontier_shrank(group, graph[id].bytes);
   graph.forget_recipe(id);
+  tell_left(id);
 }
 
 void Machine::State::poison(StorageId id, ErrorId error) {

@@ -46,7 +46,7 @@ void Machine::State::begin() {
   refusal = 0;
   subject = none;
   op.active = false;
-  planned = false;
+  bounded = false;
   if (ledger.bounded()) std::fill(own_need.begin(), own_need.end(), Need{});
 }
 
@@ -64,9 +64,7 @@ void Machine::State::note(Action::Kind kind, StorageId id, Why why) {
 Machine::Machine(const Config& config) : state_(std::make_unique<State>(config)) {
   const std::uint8_t devices = state_->ledger.devices();
   state_->own_need.resize(devices);
-  state_->plan_peak.resize(devices);
-  state_->plan_after.resize(devices);
-  state_->charged_before.resize(devices);
+  state_->offered_bytes.resize(devices);
   state_->last_plan.resize(devices);
 }
 Machine::~Machine() = default;
@@ -104,12 +102,13 @@ void Machine::swap_out(Slot slot) { state_->swap_out(state_->graph.named(slot));
 
 void Machine::export_storage(Slot slot) {
   state_->begin();
-  ++state_->graph[state_->graph.named(slot)].exports;
+  const StorageId id = state_->graph.named(slot);
+  if (state_->graph[id].exports++ == 0) state_->tell_left(id);
 }
 
 void Machine::unexport(StorageId storage) {
   state_->begin();
-  --state_->graph[storage].exports;
+  if (--state_->graph[storage].exports == 0) state_->tell_entered(storage);
   state_->died_if_unnamed(storage);
   state_->settle(nullptr);
 }

@@ -27,11 +27,14 @@ using Payload = std::uint32_t;    // the shell's name of an operation with all t
 using ErrorId = std::uint32_t;    // the shell's name of an error; 0: none
 inline constexpr StorageId no_storage = 0xffff'ffff;
 
+class Policy;
+
 struct Config {
   int devices = 1;
   std::size_t reserve_bytes = std::size_t{1} << 40;  // address space of each device's arena
   std::size_t memory_bytes = 0;                      // of the system: what a device without a budget may take; 0: anything
   std::size_t least_ghosts = 20'000;                 // ghosts are bounded by max(this, 4 x live storages)
+  Policy* policy = nullptr;                          // names victims (policy.h), and outlives the machine; null: nothing is evicted unasked
 };
 
 struct OutputSpec {
@@ -79,7 +82,7 @@ struct Action {
     erased,       // operand.storage: its id will be used again; `why`: deleted, or cascade (a ghost that nothing needs any more)
     retired,      // payload: the operation will never run again
   };
-  enum class Why : std::uint8_t { deleted, dropped, swapped, in_place, temporary, cascade };
+  enum class Why : std::uint8_t { deleted, dropped, swapped, in_place, temporary, cascade, evicted };
 
   Kind kind = Kind::run;
   Why why = Why::deleted;
@@ -118,6 +121,8 @@ struct Usage {
 
 struct Counters {
   std::uint64_t applied = 0, recomputed = 0, dropped = 0, swapped_out = 0, swapped_in = 0, cuts = 0, in_place = 0;
+  std::uint64_t evicted = 0;        // by the policy's word
+  std::uint64_t bounded_plans = 0;  // that did not fit as they were made, and were run again with evictions among their own
   double recompute_seconds = 0;
   std::size_t live = 0, ghosts = 0, recipes = 0;  // now
 };

@@ -4,17 +4,13 @@
 
 namespace regrow::machine {
 
-bool Machine::State::has_room(std::uint8_t device) {
-  if (ledger.fits(device, sizes)) [[likely]] return true;
-  short_device = device;
-  return false;
-}
-
-bool Machine::State::surely_fits() noexcept {
+bool Machine::State::surely_fits(bool evictions) noexcept {
   for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
     if (ledger.limit(device) == 0) continue;
     const std::size_t most_charged = std::max(plan.peak(device).charged, plan.after(device).charged + own_need[device].charged);
-    if (ledger.charged(device) + most_charged > ledger.limit(device)) {
+    std::size_t standing_charged = ledger.charged(device);
+    if (evictions) standing_charged -= offered_bytes[device] - pinned_offers(device);
+    if (standing_charged + most_charged > ledger.limit(device)) {
       short_device = device;
       return false;
     }
@@ -22,10 +18,25 @@ bool Machine::State::surely_fits() noexcept {
   return true;
 }
 
+// Large storages that were offered to the policy, and are pinned by the command or its plan.
+std::size_t Machine::State::pinned_offers(std::uint8_t device) const noexcept {
+  std::size_t bytes = 0;
+  const auto add = [&](const Storage& storage) {
+    if (storage.offered && storage.device == device && storage.place.bytes >= granule) bytes += storage.place.bytes;
+  };
+  for (StorageId id : plan_pins) add(graph[id]);
+  if (!op.active) return bytes;
+  for (auto id = op.inputs.begin(); id != op.inputs.end(); ++id) {
+    if (!graph[*id].plan_pin && std::find(op.inputs.begin(), id, *id) == id) add(graph[*id]);
+  }
+  return bytes;
+}
+
 bool Machine::State::choose_plan() {
   plan.estimate(graph, ledger.devices(), false);
-  if (!ledger.bounded() || surely_fits()) return true;
+  if (!ledger.bounded() || surely_fits(false)) return true;
   plan.estimate(graph, ledger.devices(), true);
+  if (evicting) return true;  // as a rule it fits, and what that takes is only known when it has been tried
   for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
     if (ledger.limit(device) == 0) continue;
     if (ledger.occupied(device) + plan.peak(device).occupied > ledger.limit(device)) {
@@ -36,35 +47,94 @@ bool Machine::State::choose_plan() {
   return true;
 }
 
+void Machine::State::pin_plan() {
+  for (StorageId id : standing) plan_pin(id);
+  for (const Plan::Step& each : plan.steps()) {
+    if (!each.regrow) continue;
+    for (EdgeId edge = graph.recipe(each.id).inputs; edge != none; edge = graph.edge(edge).next_input) {
+      if (graph[graph.edge(edge).storage].where == Where::memory) plan_pin(graph.edge(edge).storage);
+    }
+  }
+}
+
 void Machine::State::run_plan(Stage ready, Stage refused_stage) {
   plan_ready = ready;
   plan_refused = refused_stage;
   brought_before = brought.size();
   step = 0;
+  bounded = false;
   for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
     last_plan[device] = {.peak_bytes = ledger.occupied(device) + plan.peak(device).occupied};
   }
+  if (evicting) pin_plan();
   resume = &State::plan_step;
 }
 
 void Machine::State::plan_step() {
-  if (step == plan.steps().size()) {
-    resume = plan_ready;
-    return;
-  }
+  if (step == plan.steps().size()) return end_plan(plan_ready);
   const Plan::Step& now = plan.steps()[step];
-  if (now.regrow) return regrow(now.id);
-  const Storage& storage = graph[now.id];
-  sizes.assign(storage.bytes > 0 ? 1 : 0, storage.bytes);
-  if (!has_room(storage.device)) return abandon_plan();
-  graph[now.id].place = ledger.place(storage.device, storage.bytes, pages);
-  push_pages(storage.device);
-  queue.push(Action::Kind::swap_in, storage.device).operand = operand_of(now.id);
+  now.regrow ? regrow(now.id) : read_back(now.id);
+}
+
+void Machine::State::end_plan(Stage then) {
+  while (!frames.empty()) pop_frame();
+  for (StorageId id : plan_pins) plan_unpin(id);
+  plan_pins.clear();
+  for (std::size_t i = brought_before; bounded && i < brought.size(); ++i) {
+    const Storage& storage = graph[brought[i].storage];
+    if (storage.exists && storage.dead) let_ghost_go(brought[i].storage);
+  }
+  bounded = false;
+  resume = then;
+}
+
+void Machine::State::plan_pin(StorageId id) {
+  if (graph[id].plan_pin) return;
+  graph[id].plan_pin = true;
+  ++graph[id].pins;
+  plan_pins.push_back(id);
+}
+
+void Machine::State::plan_unpin(StorageId id) {
+  if (!graph[id].plan_pin) return;
+  graph[id].plan_pin = false;
+  let_go(id);
+}
+
+void Machine::State::let_go(StorageId id) {
+  Storage& storage = graph[id];
+  if (--storage.pins > 0) return;
+  if (storage.dead && !graph.is_read(id)) return dispose(id);
+  tell_used(id);
+  if (storage.dead && !bounded) let_ghost_go(id);
+}
+
+// A ghost keeps the bytes that a plan gave it while something is expected to need them again.
+void Machine::State::let_ghost_go(StorageId id) {
+  const Storage& storage = graph[id];
+  if (storage.recipe == none || storage.pins > 0 || storage.where != Where::memory) return;
+  if (!evicting || !config.policy->expects_use(id)) release(id, Why::temporary);
+}
+
+void Machine::State::short_of_room() {
+  if (!evicting || plan_ready == &State::next_cut) return abandon_plan();
+  if (!bounded) return begin_bounded();
+  if (!unpin_farthest()) return abandon_plan();
+  resume = &State::bounded_step;
 }
 
 void Machine::State::abandon_plan() {
+  end_plan(plan_refused);
   roll_back(brought_before, true);
-  resume = plan_refused;
+}
+
+void Machine::State::read_back(StorageId id) {
+  const std::uint8_t device = graph[id].device;
+  sizes.assign(graph[id].bytes > 0 ? 1 : 0, graph[id].bytes);
+  if (!make_room(device)) return short_of_room();
+  graph[id].place = ledger.place(device, graph[id].bytes, pages);
+  push_pages(device);
+  queue.push(Action::Kind::swap_in, device).operand = operand_of(id);
 }
 
 void Machine::State::swapped_in(StorageId id) {
@@ -74,46 +144,33 @@ void Machine::State::swapped_in(StorageId id) {
   ++counters.swapped_in;
   ++last_plan[storage.device].reads;
   brought.push_back({id, true});
+  tell_entered(id);
+  tell_used(id);
+  if (evicting && !bounded) plan_pin(id);
   ++step;
-  resume = &State::plan_step;
+  resume = bounded ? &State::bounded_step : &State::plan_step;
 }
 
 void Machine::State::regrow(RecipeId id) {
   const Recipe& recipe = graph.recipe(id);
-  const std::uint8_t device = recipe.device;
+  running = id;
   sizes.clear();
   for (const Output& output : recipe.outputs) {
     if (output.view_of < 0 && output.bytes > 0) sizes.push_back(output.bytes);
   }
   if (recipe.workspace > 0) sizes.push_back(recipe.workspace);
-  if (!has_room(device)) return abandon_plan();
+  if (!make_room(recipe.device)) return short_of_room();
   operands.clear();
   for (EdgeId edge = recipe.inputs; edge != none; edge = graph.edge(edge).next_input) {
     operands.push_back(operand_of(graph.edge(edge).storage));
   }
   const std::size_t inputs = operands.size();
-  passing.clear();
-  made.clear();
-  for (const Output& output : recipe.outputs) {
-    if (output.view_of >= 0) {
-      operands.push_back(operands[static_cast<std::size_t>(output.view_of)]);
-      continue;
-    }
-    const Place place = ledger.place(device, output.bytes, pages);
-    if (output.storage != none && graph[output.storage].where == Where::nowhere) {
-      graph[output.storage].place = place;
-      made.push_back(output.storage);
-      operands.push_back(operand_of(output.storage));
-    } else {
-      passing.push_back(place);
-      operands.push_back({.storage = output.storage, .device = device, .place = place});
-    }
-  }
-  const Place workspace = ledger.place(device, recipe.workspace, pages);
+  place_regrown(recipe);
+  const Place workspace = ledger.place(recipe.device, recipe.workspace, pages);
   if (workspace.bytes > 0) passing.push_back(workspace);
-  ledger.note_workspace(device, workspace.bytes);
-  push_pages(device);
-  Action& action = queue.push(Action::Kind::run, device);
+  ledger.note_workspace(recipe.device, workspace.bytes);
+  push_pages(recipe.device);
+  Action& action = queue.push(Action::Kind::run, recipe.device);
   action.regrow = true;
   action.payload = recipe.payload;
   action.inputs = {operands.data(), inputs};
@@ -121,30 +178,51 @@ void Machine::State::regrow(RecipeId id) {
   action.workspace = workspace;
 }
 
+void Machine::State::place_regrown(const Recipe& recipe) {
+  passing.clear();
+  made.clear();
+  for (const Output& output : recipe.outputs) {
+    if (output.view_of >= 0) {
+      operands.push_back(operands[static_cast<std::size_t>(output.view_of)]);
+      continue;
+    }
+    const Place place = ledger.place(recipe.device, output.bytes, pages);
+    if (output.storage != none && graph[output.storage].where == Where::nowhere) {
+      graph[output.storage].place = place;
+      made.push_back(output.storage);
+      operands.push_back(operand_of(output.storage));
+    } else {
+      passing.push_back(place);
+      operands.push_back({.storage = output.storage, .device = recipe.device, .place = place});
+    }
+  }
+}
+
 void Machine::State::regrown(const Completion& completion) {
-  const Plan::Step now = plan.steps()[step];
-  const std::uint8_t device = graph.recipe(now.id).device;
+  const RecipeId id = running;
+  const std::uint8_t device = graph.recipe(id).device;
   for (const Place& place : passing) ledger.release(device, place);
   ++counters.recomputed;
   counters.recompute_seconds += completion.seconds;
   if (completion.error != 0) {
-    for (StorageId id : made) {
-      ledger.release(device, graph[id].place);
-      graph[id].place = {};
-    }
-    lose(now.id, completion.error);
-    roll_back(brought_before, false);
-    resume = plan_ready;
-    return;
+    for (StorageId each : made) ledger.release(device, std::exchange(graph[each].place, {}));
+    lose(id, completion.error);
+    end_plan(plan_ready);
+    return roll_back(brought_before, false);
   }
-  graph.recipe(now.id).seconds = completion.seconds;
+  graph.recipe(id).seconds = expected_seconds(graph.recipe(id).key, completion.seconds, true);
   ++last_plan[device].operations;
-  for (StorageId id : made) {
-    graph[id].where = Where::memory;
-    brought.push_back({id, false});
+  for (StorageId each : made) {
+    graph[each].where = Where::memory;
+    brought.push_back({each, false});
+    tell_entered(each);
+    tell_used(each);
+    if (evicting && !bounded) plan_pin(each);
   }
-  for (StorageId id : plan.frees(now)) {
-    if (plan.lean() || graph[id].dead) release(id, Why::temporary);
+  if (bounded) return bounded_ran();
+  for (const auto [last, from_nothing] : plan.lasts(plan.steps()[step])) {
+    if (evicting) plan_unpin(last);
+    else if (from_nothing && (plan.lean() || graph[last].dead)) release(last, Why::temporary);
   }
   ++step;
   resume = &State::plan_step;
@@ -167,7 +245,6 @@ void Machine::State::roll_back(std::size_t first, bool live_too) {
 void Machine::State::swapped_out(StorageId id, ErrorId error) {
   if (error != 0) return;  // it stays
   release(id, Why::swapped);
-  graph[id].where = Where::host;
   ledger.add_swapped(graph[id].device, graph[id].bytes);
   ++counters.swapped_out;
 }

@@ -5,7 +5,7 @@ namespace regrow::machine {
 
 void Plan::clear() noexcept {
   steps_.clear();
-  frees_.clear();
+  lasts_.clear();
   peak_.clear();
   now_.clear();
 }
@@ -27,7 +27,7 @@ void Plan::build(Graph& graph, std::span<const StorageId> targets) {
     }
   }
   for (StorageId target : targets) graph[target].last_use = number_;  // stays
-  find_frees(graph);
+  find_lasts(graph);
 }
 
 void Plan::visit(Graph& graph, StorageId id) {
@@ -44,16 +44,16 @@ void Plan::visit(Graph& graph, StorageId id) {
   stack_.push_back({storage.recipe, recipe.inputs});
 }
 
-void Plan::find_frees(Graph& graph) {
+void Plan::find_lasts(Graph& graph) {
   const auto last_used_here = [&](StorageId id) {
     Storage& storage = graph[id];
-    if (storage.where != Where::nowhere || storage.last_use == number_) return;
+    if (storage.last_use == number_) return;
     storage.last_use = number_;
-    frees_.push_back(id);
+    lasts_.push_back({id, storage.where == Where::nowhere});
   };
   for (std::size_t i = steps_.size(); i-- > 0;) {
     Step& step = steps_[i];
-    step.frees_begin = static_cast<std::uint32_t>(frees_.size());
+    step.lasts_begin = static_cast<std::uint32_t>(lasts_.size());
     if (step.regrow) {
       const Recipe& recipe = graph.recipe(step.id);
       for (const Output& output : recipe.outputs) {
@@ -61,7 +61,7 @@ void Plan::find_frees(Graph& graph) {
       }
       for (EdgeId edge = recipe.inputs; edge != none; edge = graph.edge(edge).next_input) last_used_here(graph.edge(edge).storage);
     }
-    step.frees_end = static_cast<std::uint32_t>(frees_.size());
+    step.lasts_end = static_cast<std::uint32_t>(lasts_.size());
   }
 }
 
@@ -85,9 +85,9 @@ void Plan::estimate(const Graph& graph, std::uint8_t devices, bool lean) {
       (stays ? now_[device] : passing) = (stays ? now_[device] : passing) + need_of(output.bytes);
     }
     peak_[device] = most(peak_[device], now_[device] + passing);
-    for (StorageId id : frees(step)) {
+    for (const auto [id, made] : lasts(step)) {
       const Storage& storage = graph[id];
-      if (lean || storage.dead) now_[storage.device] = now_[storage.device] - need_of(storage.bytes);
+      if (made && (lean || storage.dead)) now_[storage.device] = now_[storage.device] - need_of(storage.bytes);
     }
   }
 }

@@ -18,10 +18,15 @@ namespace regrow::machine {
 
 class Plan {
  public:
+  // What a step is the last of the plan to use.
+  struct Last {
+    StorageId storage;
+    bool made;  // by the plan, from nothing
+  };
   struct Step {
     std::uint32_t id = 0;  // the recipe to run, or the storage to read back
     bool regrow = false;
-    std::uint32_t frees_begin = 0, frees_end = 0;  // of frees()
+    std::uint32_t lasts_begin = 0, lasts_end = 0;
   };
 
   // For storages that are neither resident nor poisoned. Iterative.
@@ -30,9 +35,10 @@ class Plan {
   void estimate(const Graph& graph, std::uint8_t devices, bool lean);
 
   const std::vector<Step>& steps() const noexcept { return steps_; }
-  // Storages that are not needed any more after a step; in a plan that is not lean, only the dead ones are to go.
-  std::span<const StorageId> frees(const Step& step) const noexcept {
-    return {frees_.data() + step.frees_begin, step.frees_end - step.frees_begin};
+  // Storages that are not needed any more after a step, targets apart. Of those that the plan made, the dead ones go; in a lean
+  // plan the live ones too.
+  std::span<const Last> lasts(const Step& step) const noexcept {
+    return {lasts_.data() + step.lasts_begin, step.lasts_end - step.lasts_begin};
   }
   bool lean() const noexcept { return lean_; }
   Need peak(std::uint8_t device) const noexcept { return device < peak_.size() ? peak_[device] : Need{}; }
@@ -45,11 +51,11 @@ class Plan {
     EdgeId next;
   };
   void visit(Graph& graph, StorageId storage);
-  void find_frees(Graph& graph);
+  void find_lasts(Graph& graph);
 
   std::uint32_t number_ = 0;
   std::vector<Step> steps_;
-  std::vector<StorageId> frees_;
+  std::vector<Last> lasts_;
   std::vector<Need> peak_, now_;  // by device
   std::vector<Visit> stack_;
   bool lean_ = false;

@@ -7,21 +7,13 @@
 
 namespace regrow::machine {
 
-void Machine::State::remember_plan() {
-  planned = true;
-  for (std::uint8_t device = 0; device < ledger.devices(); ++device) {
-    charged_before[device] = ledger.charged(device);
-    plan_peak[device] = plan.peak(device).charged;
-    plan_after[device] = plan.after(device).charged;
-  }
-}
-
 void Machine::State::refuse(Need own, std::size_t operands_bytes) {
   const std::uint8_t device = short_device;
   const std::size_t floor = pinned_bytes(device) + operands_bytes + own.occupied;
   const std::size_t required = (floor + granule - 1) / granule * granule;
-  std::size_t most = ledger.charged(device) + own.charged;
-  if (planned) most = std::max(most, charged_before[device] + std::max(plan_peak[device], plan_after[device] + own.charged));
+  plan.build(graph, targets);
+  plan.estimate(graph, ledger.devices(), true);
+  const std::size_t most = ledger.charged(device) + std::max(plan.peak(device).charged, plan.after(device).charged + own.charged);
   push_refusal(required, std::max(required, most + deferred_bytes(device)));
 }
 

@@ -5,6 +5,8 @@
 // (`resume`); an action that has an answer is taken up by answer(). Nothing recurses, whatever the graph looks like.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "regrow/machine/ledger.h"
 #include "regrow/machine/machine.h"
 #include "regrow/machine/plan.h"
+#include "regrow/machine/policy.h"
 
 namespace regrow::machine {
 
@@ -62,18 +65,52 @@ struct Machine::State {
   void defer(GroupId group);
   void cut_refused();
 
+  // Evictions (evict.cc).
+  bool make_room(std::uint8_t device);          // for `sizes`, all at once, by evictions if need be
+  bool evict_one(std::uint8_t device, std::size_t bytes);
+  void begin_evicting();                        // the policy is told what there is
+  void end_evicting();
+  void tell_entered(StorageId id);
+  void tell_left(StorageId id);
+  void tell_used(StorageId id) {
+    if (evicting && graph[id].offered) config.policy->used(id);
+  }
+  double expected_seconds(std::uint64_t key, double measured, bool again) {
+    return evicting ? config.policy->ran(key, measured, again) : measured;
+  }
+
   // Plans (materialize.cc).
-  bool has_room(std::uint8_t device);           // for `sizes`, all at once
-  void abandon_plan();
   bool choose_plan();                           // keeps or frees, by the room there is; false: it cannot fit
-  bool surely_fits() noexcept;
+  bool surely_fits(bool evictions) noexcept;    // with the command's own needs; if asked, by evicting all that is not pinned
   void run_plan(Stage ready, Stage refused);
   void plan_step();
-  void regrow(RecipeId id);
+  void read_back(StorageId id);
   void swapped_in(StorageId id);
+  void regrow(RecipeId id);
+  void place_regrown(const Recipe& recipe);
   void regrown(const Completion& completion);
+  void short_of_room();
+  void abandon_plan();
+  void end_plan(Stage then);
+  void plan_pin(StorageId id);
+  void pin_plan();                              // what it reads and is there, and `standing`
+  void plan_unpin(StorageId id);
+  void let_go(StorageId id);                    // a pin of a plan
+  void let_ghost_go(StorageId id);
+  std::size_t pinned_offers(std::uint8_t device) const noexcept;
   void roll_back(std::size_t first, bool live_too);
   void swapped_out(StorageId id, ErrorId error);
+
+  // Plans that did not fit (bounded.cc).
+  void begin_bounded();
+  void bounded_step();
+  void pin_for_frame(StorageId id) {
+    ++graph[id].pins;
+    frame_pins.push_back(id);
+  }
+  void pop_frame();
+  void bounded_ran();
+  bool unpin_farthest();
 
   // Operations (apply.cc).
   void apply(const ApplySpec& spec);
@@ -96,12 +133,16 @@ struct Machine::State {
   void poison_made(ErrorId error);
   void unname(std::span<const Slot> slots);
   void apply_refused();
+  void refuse_apply();
   void apply_answered(ErrorId error);
 
   // Other commands (commands.cc).
   void put(Slot slot, std::uint8_t device, std::size_t bytes);
+  void place_subject();
   void filled(ErrorId error);
   void want(StorageId id);  // fetch and swap_in
+  void wanted();
+  void finish_wanted();
   void want_refused();
   void finish();
   void drop(StorageId id);
@@ -109,8 +150,8 @@ struct Machine::State {
   void set_budget(std::uint8_t device, std::size_t bytes);
 
   // Refusals (refuse.cc).
-  void remember_plan();  // what the plan of this command needs, before plans of cuts take its place
-  void refuse(Need own, std::size_t operands_bytes);  // for want of room on short_device
+  // For want of room on short_device. What the command wants resident first is in `targets`.
+  void refuse(Need own, std::size_t operands_bytes);
   void push_refusal(std::size_t required, std::size_t smallest);
   void keep_refusal(ErrorId error);  // the caller asks for it
   std::size_t pinned_bytes(std::uint8_t device) const noexcept;
@@ -124,7 +165,6 @@ struct Machine::State {
     std::span<const OutputSpec> outputs;  // the caller's, or with measured sizes
     bool active = false;
     bool made = false;     // its outputs exist
-    bool refused = false;
     std::size_t workspace_bytes = 0;
     Place workspace;
     RecipeId recipe = none;
@@ -132,6 +172,10 @@ struct Machine::State {
     std::vector<StorageId> results;     // of each output; the input's for a view
     std::vector<StorageId> lenders;     // of each output; none: it has a place of its own
     std::vector<OutputSpec> measured;
+  };
+  struct Frame {
+    RecipeId recipe;
+    std::uint32_t pins;  // where its own begin in frame_pins
   };
   struct Brought {
     StorageId storage;
@@ -146,6 +190,8 @@ struct Machine::State {
   Operation op;
   Counters counters;
   bool recording = true;
+  bool evicting = false;                      // there is a budget and a policy
+  std::vector<std::size_t> offered_bytes;     // by device: large storages that the policy may name, pinned ones too
   std::uint32_t dead = 0;                     // kept: ghosts and held sources
   StorageId oldest_dead = none, newest_dead = none;
   ErrorId refusal = 0;
@@ -159,15 +205,19 @@ struct Machine::State {
   std::vector<StorageId> targets;
   std::vector<Brought> brought;              // by plans of this command, in order
   std::size_t step = 0;
+  RecipeId running = none;                   // what is run again
+  std::vector<StorageId> plan_pins;          // pinned by it at some time
+  std::vector<StorageId> standing;           // resident frontier of the group that is cut
+  std::vector<Frame> frames;                 // of a bounded plan: recipes that wait for operands
+  std::vector<StorageId> frame_pins;         // operands that they have
+  absl::flat_hash_map<RecipeId, std::uint32_t> runs;
+  bool bounded = false;
   std::size_t brought_before = 0;            // by plans before the one that runs
   Stage plan_ready = nullptr, plan_refused = nullptr;
   std::vector<StorageId> made;               // storages that the running step makes
   std::vector<Place> passing;                // places that it gives back at once
   std::uint8_t short_device = 0;             // where a plan did not fit
   std::vector<Need> own_need;                // by device: what the command needs on top of its plan
-  bool planned = false;                      // the command has a plan of its own, and by device:
-  std::vector<std::size_t> charged_before;   // charged when it began
-  std::vector<std::size_t> plan_peak, plan_after;  // charged by the plan
   std::vector<PlanInfo> last_plan;
   std::vector<std::size_t> sizes;
   // Cuts.

@@ -12,7 +12,7 @@ std::string_view name_of(Residency residency) noexcept {
   return names[static_cast<std::size_t>(residency)];
 }
 
-constexpr std::string_view why_names[] = {"deleted", "dropped", "swapped", "in_place", "temporary", "cascade"};
+constexpr std::string_view why_names[] = {"deleted", "dropped", "swapped", "in_place", "temporary", "cascade", "evicted"};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/machine/model_shell.h"
+#include "tests/machine/random_policy.h"
 
 namespace regrow::machine {
 namespace {
@@ -22,13 +23,15 @@ struct Settings {
   int budgets_per_mille = 0;
   std::size_t memory = 0;            // of the system
   bool recomputations_fail = false;  // one in eight
+  bool evicts = false;               // by a policy that names any victim
 };
 
 class RandomProgram {
  public:
   explicit RandomProgram(const Settings& settings)
       : settings_(settings), random_(settings.seed),
-        shell_({.devices = settings.devices, .memory_bytes = settings.memory, .least_ghosts = settings.least_ghosts}) {
+        policy_(settings.seed), shell_({.devices = settings.devices, .memory_bytes = settings.memory,
+                                        .least_ghosts = settings.least_ghosts, .policy = settings.evicts ? &policy_ : nullptr}) {
     shell_.keep_record = false;
     if (settings.recomputations_fail) {
       shell_.regrow_error = [this] { return draw(8) == 0 ? next_error() : 0; };
@@ -117,13 +120,13 @@ class RandomProgram {
 
   bool expect_value(Slot slot) {
     const std::vector<std::size_t> before = standing();
-    const std::uint64_t cuts = shell_.machine.counters().cuts;
+    const std::uint64_t before_it = disturbances();
     for (int device = 0; device < settings_.devices; ++device) shell_.machine.reset_peak(static_cast<std::uint8_t>(device));
     const bool planned = shell_.machine.residency(slot) != Residency::resident;
     const bool found = shell_.fetch(slot, tensors_[slot].value);
-    if (cuts != shell_.machine.counters().cuts) return found;
+    if (before_it != disturbances()) return found;
     if (found && planned && shell_.machine.error_of(slot) == 0) expect_peaks();
-    if (!found && before != standing()) throw std::logic_error("a refused fetch left traces");
+    if (!settings_.evicts && !found && before != standing()) throw std::logic_error("a refused fetch left traces");
     return found;
   }
 
@@ -137,7 +140,14 @@ class RandomProgram {
     throw std::logic_error("refused in a budget that was said to suffice");
   }
 
+  // What makes the outcome of a command another than that of the plan it began with.
+  std::uint64_t disturbances() const {
+    const Counters& counters = shell_.machine.counters();
+    return counters.cuts + counters.evicted;
+  }
+
   void expect_peaks() {
+    if (settings_.evicts) return;  // ghosts may stay
     ++plans_;
     for (int device = 0; device < settings_.devices; ++device) {
       const auto d = static_cast<std::uint8_t>(device);
@@ -275,12 +285,12 @@ class RandomProgram {
     draw_outputs(drawn);
     if (!drawn.outputs.empty() && chance(30)) drawn.deletes.push_back(drawn.outputs.front().slot);
     const std::vector<std::size_t> before = standing();
-    const std::uint64_t cuts = shell_.machine.counters().cuts;
+    const std::uint64_t before_it = disturbances();
     issue(drawn);
     for (Slot slot : drawn.deletes) forget(slot);
     if (!shell_.refused) return;
     ++refusals_;
-    if (drawn.deletes.empty() && cuts == shell_.machine.counters().cuts && before != standing()) {
+    if (!settings_.evicts && drawn.deletes.empty() && before_it == disturbances() && before != standing()) {
       throw std::logic_error("a refused operation left traces");
     }
     for (const OutputSpec& output : drawn.outputs) tensors_[output.slot].error = shell_.refusal_error;
@@ -364,6 +374,7 @@ class RandomProgram {
 
   Settings settings_;
   std::mt19937_64 random_;
+  RandomPolicy policy_;
   ModelShell shell_;
   std::vector<Tensor> tensors_;
   std::vector<Slot> live_, free_;
@@ -418,6 +429,25 @@ TEST(MachineRandom, TheMemoryOfTheSystemIsALimitToo) {
                              .budgets_per_mille = static_cast<int>(seed % 3) * 5, .memory = 24 * granule}).refusals;
   }
   EXPECT_GT(refusals, 1000u);
+}
+
+TEST(MachineRandom, WhateverIsEvictedComesBack) {
+  std::uint64_t evicted = 0, recomputed = 0, refusals = 0, bounded = 0;
+  for (std::uint64_t seed = 1; seed <= 3000 && !HasFailure(); ++seed) {
+    const Outcome outcome = run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .most_live = 8 + seed % 16,
+                                         .least_ghosts = seed % 5 == 0 ? 3u : 20'000u, .budgets_per_mille = 40, .evicts = true});
+    evicted += outcome.evicted, recomputed += outcome.recomputed, refusals += outcome.refusals, bounded += outcome.bounded_plans;
+  }
+  EXPECT_GT(evicted, 10'000u);
+  EXPECT_GT(recomputed, 10'000u);
+  EXPECT_GT(refusals, 1000u);
+  EXPECT_GT(bounded, 100u);
+}
+
+TEST(MachineRandom, EvictionsAndRecomputationsThatFail) {
+  for (std::uint64_t seed = 1; seed <= 1000 && !HasFailure(); ++seed) {
+    run_program({.seed = seed, .steps = 200, .budgets_per_mille = 40, .recomputations_fail = true, .evicts = true});
+  }
 }
 
 TEST(MachineRandom, FewGhostsAreAllowed) {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who names victims. The machine decides that room is needed, what may go, and carries it out; a policy says which goes first. What it
+// says can cost time, never a value. One thread: that of the machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "regrow/machine/graph.h"
+
+namespace regrow::machine {
+
+// May its bytes go, to be made again later?
+inline bool evictable(const Storage& storage) noexcept {
+  return storage.where == Where::memory && storage.recipe != none && storage.pins == 0 && storage.exports == 0 && !storage.foreign &&
+         storage.place.bytes > 0;
+}
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  // The graph that all ids are of. What was known about storages is forgotten; what was learnt about the stream and costs is not.
+  virtual void attach(const Graph& graph) = 0;
+
+  // An operation of the program (not a recomputation): called when its outputs exist and before it runs. An output that is a view is the
+  // storage of its input.
+  virtual void issued(std::uint64_t key, std::span<const StorageId> inputs, std::span<const StorageId> outputs) = 0;
+  // An operation has run. Returns what a run of it should be expected to take: kept as Recipe::seconds.
+  virtual double ran(std::uint64_t key, double seconds, bool regrow) = 0;
+
+  // It stands in memory and has a recipe: it may be named from now on, whenever it is evictable().
+  virtual void entered(StorageId id) = 0;
+  // It may not be named any more: it has been evicted (graph: nowhere), written out (host), or lost its recipe, if it had any.
+  virtual void left(StorageId id) = 0;
+  // An operation has read it, or it is no longer pinned.
+  virtual void used(StorageId id) = 0;
+  // Its id will be used again.
+  virtual void erased(StorageId id) = 0;
+
+  // An evictable() storage of this device, or none if there is no such; `bytes` are wanted at least.
+  virtual StorageId victim(std::uint8_t device, std::size_t bytes) = 0;
+  // Whether something that was recomputed on the way to something else will be wanted again.
+  virtual bool expects_use(StorageId id) = 0;
+};
+
+}  // namespace regrow::machine

@@ -24,7 +24,9 @@ bool Machine::State::make_room(std::uint8_t device) {
 bool Machine::State::evict_one(std::uint8_t device, std::size_t bytes) {
   const StorageId id = config.policy->victim(device, bytes);
   if (id == none) return false;
-  if (!evictable(graph[id]) || graph[id].device != device) throw std::logic_error(fmt::format("machine: storage {} may not be evicted", id));
+  if (!evictable(graph[id]) || graph[id].device != device) {
+    throw std::logic_error(fmt::format("machine: storage {} may not be evicted", id));
+  }
   ++counters.evicted;
   release(id, Why::evicted);
   return true;

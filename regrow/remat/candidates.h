@@ -2,8 +2,8 @@
 // Storages that may be evicted, by score = density / |time to `at`|^alpha: finds the lowest without looking at all of them. One thread.
 //
 // Candidates are sorted into buckets by the logarithm of their density (four to a doubling), and within a bucket by time: the order in
-// a bucket stays right while time goes on, so that only heads of buckets are compared. The choice is within 19 % of the lowest score. Entries are
-// never looked for: a newer one makes an older one void.
+// a bucket stays right while time goes on, so that only heads of buckets are compared. The choice is within 19 % of the lowest score.
+// Entries are never looked for: a newer one makes an older one void.
 #pragma once
 
 #include <array>

@@ -3,8 +3,9 @@
 // known figures. One thread.
 //
 // Its rules: what an operation lacks is recomputed by recursion, everything on the way locked, and kept; views are tensors of their
-// own that run again, one by one, when their storage was evicted; a storage costs what its tensors' distinct operators cost; a released storage is
-// evicted at once and its recipe kept for ever; constants and pinned storages never go; bytes are exact and nothing else is charged.
+// own that run again, one by one, when their storage was evicted; a storage costs what its tensors' distinct operators cost; a
+// released storage is evicted at once and its recipe kept for ever; constants and pinned storages never go; bytes are exact and
+// nothing else is charged.
 #pragma once
 
 #include <cstddef>

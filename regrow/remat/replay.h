@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the machine by a trace instead of by kernels: every action is answered at once, an operation takes what the trace says. One
+// thread; replays are independent of each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "regrow/machine/machine.h"
+#include "regrow/remat/outcome.h"
+#include "regrow/remat/trace.h"
+
+namespace regrow::remat {
+
+class Replay {
+ public:
+  // `policy` outlives it; null: nothing is evicted. `budget` 0: none; of each device that the trace names.
+  Replay(const Trace& trace, machine::Policy* policy, std::size_t budget);
+
+  Outcome run();
+  // One command further; false when there is none, or the replay has failed.
+  bool step();
+  std::size_t position() const noexcept { return at_; }  // commands carried out
+  const machine::Machine& machine() const noexcept { return machine_; }
+  // How often each command was run again.
+  std::span<const std::uint32_t> reruns() const noexcept { return reruns_; }
+  const Outcome& outcome() const noexcept { return outcome_; }
+
+ private:
+  void carry_out(const TraceCommand& command);
+  void apply(const TraceCommand& command);
+  void want(const TraceCommand& command);
+  void drive();
+  machine::Completion answer(const machine::Action& action);
+
+  const Trace& trace_;
+  machine::Machine machine_;
+  Outcome outcome_;
+  std::size_t at_ = 0;
+  std::vector<machine::OutputSpec> outputs_;
+  std::vector<std::uint32_t> reruns_;
+};
+
+Outcome replay(const Trace& trace, machine::Policy* policy, std::size_t budget);
+
+}  // namespace regrow::remat

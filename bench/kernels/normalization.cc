@@ -56,7 +56,8 @@ void batch_norm_forward(benchmark::State& state) {
   Buffer x(image(state)), out(x.desc.shape);
   Table weight(state.range(1)), bias(state.range(1)), mean(state.range(1)), variance(state.range(1));
   Space space(batch_norm_workspace(x.desc, out.desc));
-  for (auto _ : state) batch_norm(x.view(), weight.view(), bias.view(), 1e-5, out.view(), mean.view(), variance.view(), space.span());
+  for (auto _ : state)
+    batch_norm(x.view(), weight.view(), bias.view(), 1e-5, out.view(), mean.view(), variance.view(), space.span());
   count(state, x, 3);
 }
 
@@ -65,7 +66,8 @@ void batch_norm_backward(benchmark::State& state) {
   Table weight(state.range(1)), dw(state.range(1)), db(state.range(1)), mean(state.range(1)), variance(state.range(1));
   Space space(batch_norm_back_workspace(grad.desc, x.desc, out.desc));
   for (auto _ : state)
-    batch_norm_back(grad.view(), x.view(), weight.view(), mean.view(), variance.view(), 1e-5, out.view(), dw.view(), db.view(), space.span());
+    batch_norm_back(grad.view(), x.view(), weight.view(), mean.view(), variance.view(), 1e-5, out.view(), dw.view(), db.view(),
+                    space.span());
   count(state, x, 5);
 }
 
@@ -91,13 +93,19 @@ void layer_norm_backward(benchmark::State& state) {
   Table weight(state.range(1)), dw(state.range(1)), db(state.range(1));
   Space space(row_norm_back_workspace(grad.desc, x.desc, weight.desc, out.desc));
   const View b = db.view();
-  for (auto _ : state) row_norm_back({.epsilon = 1e-5}, grad.view(), x.view(), weight.view(), out.view(), dw.view(), &b, space.span());
+  for (auto _ : state)
+    row_norm_back({.epsilon = 1e-5}, grad.view(), x.view(), weight.view(), out.view(), dw.view(), &b, space.span());
   count(state, x, 3);
 }
 
 Pooling halves(const benchmark::State& state) {
   const std::int64_t size = state.range(2);
-  return {.batch = state.range(0), .channels = state.range(1), .in = {size, size}, .window = {2, 2}, .out = {size / 2, size / 2}, .stride = {2, 2}};
+  return {.batch = state.range(0),
+          .channels = state.range(1),
+          .in = {size, size},
+          .window = {2, 2},
+          .out = {size / 2, size / 2},
+          .stride = {2, 2}};
 }
 
 void max_pool_forward(benchmark::State& state) {
@@ -135,7 +143,9 @@ void nearest_back(benchmark::State& state) {
 void sizes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"n", "c", "hw"})->Args({64, 16, 32})->Args({64, 64, 8})->Args({64, 64, 64});
 }
-void row_sizes(benchmark::internal::Benchmark* bench) { bench->ArgNames({"rows", "length"})->Args({4096, 128})->Args({4096, 768})->Args({16384, 1024}); }
+void row_sizes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"rows", "length"})->Args({4096, 128})->Args({4096, 768})->Args({16384, 1024});
+}
 
 BENCHMARK(copy)->Apply(sizes);
 BENCHMARK(batch_norm_forward)->Apply(sizes);

@@ -17,7 +17,8 @@ struct Axis {
 Axis transposed_axis(std::int64_t in, std::int64_t window, std::size_t i, const ConvTranspose2dOptions& o, Site site) {
   const auto at = [i](const Sizes& sizes) { return i < sizes.size() ? sizes[i] : sizes.back(); };
   const std::int64_t stride = at(o.stride), dilation = at(o.dilation), more = at(o.output_padding);
-  if (stride < 1 || dilation < 1) fail_at(site, "conv_transpose2d: stride {} and dilation {} must be at least 1", stride, dilation);
+  if (stride < 1 || dilation < 1)
+    fail_at(site, "conv_transpose2d: stride {} and dilation {} must be at least 1", stride, dilation);
   if (more < 0 || (more >= stride && more >= dilation))
     fail_at(site, "conv_transpose2d: output_padding {} must be less than stride {} or dilation {}", more, stride, dilation);
   Axis axis{.size = (in - 1) * stride - 2 * at(o.padding) + dilation * (window - 1) + more + 1, .extra = more / stride};
@@ -47,11 +48,12 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const ConvTranspo
             to_string(window));
   const Axis rows = transposed_axis(image[2], window[2], 0, o, site), columns = transposed_axis(image[3], window[3], 1, o, site);
   const Tensor from = with_zeros_behind(with_zeros_behind(x, 2, rows.extra, site), 3, columns.extra, site);
-  const Op adjoint = op("conv2d_input_gradient", {{"size", Dims{rows.size, columns.size}},
-                                                  {"stride", Dims(o.stride)},
-                                                  {"padding", Dims(o.padding)},
-                                                  {"dilation", Dims(o.dilation)},
-                                                  {"groups", o.groups}},
+  const Op adjoint = op("conv2d_input_gradient",
+                        {{"size", Dims{rows.size, columns.size}},
+                         {"stride", Dims(o.stride)},
+                         {"padding", Dims(o.padding)},
+                         {"dilation", Dims(o.dilation)},
+                         {"groups", o.groups}},
                         site);
   return apply(adjoint, {from, weight}, site).at(0);
 }
@@ -61,7 +63,8 @@ Tensor upsample(const Tensor& x, double scale, const UpsampleOptions& options, S
   if (image.size() != 4) fail_at(site, "upsample: needs images (N, C, H, W), not {}", to_string(image));
   if (!(scale > 0)) fail_at(site, "upsample: the scale must be above 0, not {}", scale);
   const auto scaled = [&](std::int64_t size) { return static_cast<std::int64_t>(std::floor(static_cast<double>(size) * scale)); };
-  return interpolate(x, {scaled(image[2]), scaled(image[3])}, {.mode = options.mode, .align_corners = options.align_corners}, site);
+  return interpolate(x, {scaled(image[2]), scaled(image[3])}, {.mode = options.mode, .align_corners = options.align_corners},
+                     site);
 }
 
 Tensor batch_norm_eval(const Tensor& x, const Tensor& mean, const Tensor& variance, const Tensor& weight, const Tensor& bias,
@@ -70,7 +73,8 @@ Tensor batch_norm_eval(const Tensor& x, const Tensor& mean, const Tensor& varian
   if (rank < 2) fail_at(site, "batch_norm_eval: needs x (N, C, ...), not {}", to_string(x.shape(site)));
   const Tensor factor = divide(weight, sqrt(add(variance, epsilon, site), site), site);
   const Tensor distance = subtract(x, as_channels(mean, rank, site), site);
-  return add(multiply(distance, as_channels(factor, rank, site), site), as_channels(bias, rank, site), site).astype(x.dtype(site), site);
+  return add(multiply(distance, as_channels(factor, rank, site), site), as_channels(bias, rank, site), site)
+      .astype(x.dtype(site), site);
 }
 
 }  // namespace regrow

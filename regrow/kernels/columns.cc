@@ -7,66 +7,80 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/columns.cc"
-#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>
+#include "regrow/kernels/targets.inc"
 
 #include "regrow/kernels/wide_lanes.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace regrow::kernels::HWY_NAMESPACE {
 
-// body(first column, how many) for every sixteen columns.
+// Two sums down each column: f(row, first column, how many columns) gives what is added to both. Up to four times sixteen columns
+// are done together, so that memory is read in its order.
+template <std::int64_t groups, class F>
+HWY_INLINE void sums_of_panel(std::int64_t rows, std::int64_t j, std::int64_t last, F&& f, double* first_sum,
+                              double* second_sum) {
+  WideLanes s[groups], q[groups];
+  for (std::int64_t g = 0; g < groups; ++g) s[g] = q[g] = wide_set(0);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t g = 0; g < groups; ++g) f(i, j + g * wide_lanes, last, s[g], q[g]);
+  for (std::int64_t g = 0; g < groups; ++g)
+    wide_store(s[g], first_sum + j + g * wide_lanes), wide_store(q[g], second_sum + j + g * wide_lanes);
+}
+
+template <class F>
+HWY_INLINE void sums_of_columns(const Columns& m, F&& f, double* first_sum, double* second_sum) {
+  std::int64_t j = 0;
+  for (; m.columns - j >= 4 * wide_lanes; j += 4 * wide_lanes) sums_of_panel<4>(m.rows, j, wide_lanes, f, first_sum, second_sum);
+  for (; m.columns - j >= wide_lanes; j += wide_lanes) sums_of_panel<1>(m.rows, j, wide_lanes, f, first_sum, second_sum);
+  if (j < m.columns) sums_of_panel<1>(m.rows, j, m.columns - j, f, first_sum, second_sum);
+}
+
+// body(offset, first column, how many) for every sixteen columns of every row.
 template <class Body>
-HWY_INLINE void for_lanes(const Columns& m, Body&& body) {
-  for (std::int64_t j = 0; j < m.columns; j += wide_lanes) body(j, std::min(wide_lanes, m.columns - j));
+HWY_INLINE void for_elements(const Columns& m, Body&& body) {
+  for (std::int64_t i = 0; i < m.rows; ++i) {
+    std::int64_t j = 0;
+    for (; j + wide_lanes <= m.columns; j += wide_lanes) body(i * m.columns + j, j, wide_lanes);
+    if (j < m.columns) body(i * m.columns + j, j, m.columns - j);
+  }
 }
 
 template <class T>
 void moments(const Columns& m, const T* x, const double* shift, double* sum, double* square) {
-  for_lanes(m, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
-    const WideLanes from = wide_load(shift + j);
-    WideLanes s = wide_set(0), q = wide_set(0);
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      const WideLanes d = wide_load(x + i * m.columns + j, n) - from;
-      s = s + d, q = q + d * d;
-    }
-    wide_store(s, sum + j), wide_store(q, square + j);
-  });
+  sums_of_columns(
+      m,
+      [&](std::int64_t i, std::int64_t j, std::int64_t n, WideLanes& s, WideLanes& q) HWY_ATTR {
+        const WideLanes d = wide_load(x + i * m.columns + j, n) - wide_load(shift + j);
+        s = s + d, q = q + d * d;
+      },
+      sum, square);
 }
 
 template <class T>
 void products(const Columns& m, const T* grad, const T* x, const double* center, double* sum, double* product) {
-  for_lanes(m, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
-    const WideLanes from = wide_load(center + j);
-    WideLanes s = wide_set(0), p = wide_set(0);
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      const WideLanes g = wide_load(grad + i * m.columns + j, n);
-      s = s + g, p = p + g * (wide_load(x + i * m.columns + j, n) - from);
-    }
-    wide_store(s, sum + j), wide_store(p, product + j);
-  });
+  sums_of_columns(
+      m,
+      [&](std::int64_t i, std::int64_t j, std::int64_t n, WideLanes& s, WideLanes& p) HWY_ATTR {
+        const WideLanes g = wide_load(grad + i * m.columns + j, n);
+        s = s + g, p = p + g * (wide_load(x + i * m.columns + j, n) - wide_load(center + j));
+      },
+      sum, product);
 }
 
 template <class T>
 void scale(const Columns& m, const T* x, const double* center, const double* by, const double* shift, T* out) {
-  for_lanes(m, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
-    const WideLanes from = wide_load(center + j), a = wide_load(by + j), b = wide_load(shift + j);
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      const std::int64_t at = i * m.columns + j;
-      wide_store((wide_load(x + at, n) - from) * a + b, out + at, n);
-    }
+  for_elements(m, [&](std::int64_t at, std::int64_t j, std::int64_t n) HWY_ATTR {
+    wide_store((wide_load(x + at, n) - wide_load(center + j)) * wide_load(by + j) + wide_load(shift + j), out + at, n);
   });
 }
 
 template <class T>
 void combine(const Columns& m, const T* grad, const T* x, const double* center, const double* a, const double* b, const double* c,
              T* out) {
-  for_lanes(m, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
-    const WideLanes from = wide_load(center + j), of_grad = wide_load(a + j), of_x = wide_load(b + j), rest = wide_load(c + j);
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      const std::int64_t at = i * m.columns + j;
-      wide_store(wide_load(grad + at, n) * of_grad + (wide_load(x + at, n) - from) * of_x + rest, out + at, n);
-    }
+  for_elements(m, [&](std::int64_t at, std::int64_t j, std::int64_t n) HWY_ATTR {
+    const WideLanes of_x = (wide_load(x + at, n) - wide_load(center + j)) * wide_load(b + j);
+    wide_store(wide_load(grad + at, n) * wide_load(a + j) + of_x + wide_load(c + j), out + at, n);
   });
 }
 

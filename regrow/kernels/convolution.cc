@@ -5,6 +5,7 @@
 
 #include "regrow/kernels/convert.h"
 #include "regrow/kernels/dnnl_convolution.h"
+#include "regrow/kernels/narrow_convolution.h"
 #include "regrow/kernels/parts.h"
 #include "regrow/kernels/reorder_count.h"
 #include "regrow/kernels/unrolled_convolution.h"
@@ -22,6 +23,7 @@ struct Method {
   DType dtype = DType::f32;      // computed in
   DType out_dtype = DType::f32;  // computed to
   bool onednn = false;
+  bool narrow = false;
   int parts = 1;
 };
 
@@ -46,8 +48,9 @@ Method method_for(ConvolutionPass pass, const Convolution& shape, DType stored, 
   m.parts = std::min(parts_for(shape.macs(), least_macs), most_parts);
   const int parts = m.parts;
   m.parts = static_cast<int>(std::min<std::int64_t>(parts, shape.batch));
-  m.onednn = onednn_does(m);
-  if (!m.onednn) {
+  m.narrow = pass == ConvolutionPass::result && m.dtype == DType::f32 && is_narrow(shape);
+  m.onednn = !m.narrow && onednn_does(m);
+  if (!m.onednn && !m.narrow) {
     m.parts = parts;
     if (m.dtype == DType::bf16) m.dtype = DType::f32;
   }
@@ -78,6 +81,7 @@ struct Operands {
 
 std::size_t scratch_of(const Method& m, int index) {
   if (m.onednn) return dnnl::plan_convolution(m.pass, m.dtype, part_of(m, index)).scratch;
+  if (m.narrow) return narrow_scratch(m.shape);
   return m.dtype == DType::f64 ? unrolled_scratch<double>(m.shape) : unrolled_scratch<float>(m.shape);
 }
 
@@ -163,6 +167,7 @@ void convolve(ConvolutionPass pass, const Convolution& shape, const View& a, con
   const View from_a = staged(a, o.a, o.a_copy), from_b = staged(b, o.b, o.b_copy);
   const View to = o.out_copy ? View{&o.out, o.out_copy} : out;
   if (m.onednn) run_onednn(m, from_a, from_b, to, o);
+  else if (m.narrow) narrow_convolution(shape, from_a, from_b, to, m.parts, o.scratch);
   else if (m.dtype == DType::f64) unrolled_convolution<double>(pass, shape, from_a, from_b, to, m.parts, o.scratch);
   else unrolled_convolution<float>(pass, shape, from_a, from_b, to, m.parts, o.scratch);
   if (o.out_copy) convert(to, out);  // to another type: results are written where they belong

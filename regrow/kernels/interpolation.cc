@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "regrow/kernels/convert.h"
 #include "regrow/kernels/element_types.h"
@@ -11,9 +12,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/interpolation.cc"
-#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "regrow/kernels/targets.inc"
 
 #ifndef REGROW_KERNELS_INTERPOLATION_ONCE
 #define REGROW_KERNELS_INTERPOLATION_ONCE
@@ -64,6 +65,13 @@ void mix_pixels(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* HWY_R
 }
 
 template <class T>
+HWY_INLINE void copy_pixel(const T* HWY_RESTRICT from, std::int64_t lanes, T* HWY_RESTRICT to) {
+  std::int64_t i = 0;
+  for (; i + 16 <= lanes; i += 16) std::memcpy(to + i, from + i, 16 * sizeof(T));  // a vector or two, without a call
+  for (; i < lanes; ++i) to[i] = from[i];
+}
+
+template <class T>
 void add_share(const T* HWY_RESTRICT grad, Wide<T> share, std::int64_t lanes, Wide<T>* HWY_RESTRICT sum) {
   for (std::int64_t i = 0; i < lanes; ++i) sum[i] += static_cast<Wide<T>>(grad[i]) * share;
 }
@@ -86,17 +94,21 @@ void forward(const Resampling& r, std::int64_t first, std::int64_t last) {
   for_planes<const T, T>(r, first, last, [&](const T* from, T* to, std::int64_t lanes, const auto& s, const auto& l) HWY_ATTR {
     for (std::int64_t y = 0; y < r.large.shape()[2]; ++y) {
       const Mix& row = r.rows[y];
+      if (!r.bilinear && lanes == l.w && y > 0 && row.first == r.rows[y - 1].first) {  // the row above once more
+        std::copy_n(to + (y - 1) * l.h, l.w * r.large.shape()[3], to + y * l.h);
+        continue;
+      }
       const T *top = from + row.first * s.h, *bottom = from + row.second * s.h;
       for (std::int64_t x = 0; x < r.large.shape()[3]; ++x) {
         const Mix& column = r.columns[x];
         T* pixel = to + y * l.h + x * l.w;
         if (!r.bilinear) {
-          std::copy_n(top + column.first * s.w, lanes, pixel);
+          copy_pixel(top + column.first * s.w, lanes, pixel);
           continue;
         }
         const std::int64_t left = column.first * s.w, right = column.second * s.w;
-        mix_pixels(top + left, top + right, bottom + left, bottom + right, static_cast<W>(column.share), static_cast<W>(row.share),
-                   lanes, pixel);
+        mix_pixels(top + left, top + right, bottom + left, bottom + right, static_cast<W>(column.share),
+                   static_cast<W>(row.share), lanes, pixel);
       }
     }
   });

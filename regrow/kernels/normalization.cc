@@ -102,7 +102,10 @@ struct BatchNormBackSpace {
   double *weight, *center, *a, *b, *c, *partial;
 
   BatchNormBackSpace(const Desc& from_grad, const Desc& from, const Desc& to, Workspace& workspace)
-      : grad(from_grad, workspace), x(from, workspace), out(to, workspace), blocks(x.rows(), x.columns()),
+      : grad(from_grad, workspace),
+        x(from, workspace),
+        out(to, workspace),
+        blocks(x.rows(), x.columns()),
         table(column_capacity(x.columns())) {
     double* tables = take_tables(workspace, table, 5);
     weight = tables, center = weight + table, a = center + table, b = a + table, c = b + table;
@@ -223,7 +226,10 @@ struct GroupNormSpace {
   double* scratch;  // five tables of each image
 
   GroupNormSpace(const Desc& from, const Desc& to, Workspace& workspace)
-      : x(from, workspace), out(to, workspace), images(from.shape[0]), rows(x.rows() / images),
+      : x(from, workspace),
+        out(to, workspace),
+        images(from.shape[0]),
+        rows(x.rows() / images),
         table(column_capacity(x.columns())) {
     weight = take_tables(workspace, table, 2), bias = weight + table;
     scratch = take_tables(workspace, table, 4 * images);
@@ -238,7 +244,11 @@ struct GroupNormBackSpace {
   double* scratch;  // four tables of each image
 
   GroupNormBackSpace(const Desc& from_grad, const Desc& from, const Desc& to, Workspace& workspace)
-      : grad(from_grad, workspace), x(from, workspace), out(to, workspace), images(from.shape[0]), rows(x.rows() / images),
+      : grad(from_grad, workspace),
+        x(from, workspace),
+        out(to, workspace),
+        images(from.shape[0]),
+        rows(x.rows() / images),
         table(column_capacity(x.columns())) {
     weight = take_tables(workspace, table, 1);
     partial = take_tables(workspace, table, 2 * images);

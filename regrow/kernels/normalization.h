@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalization of tensors (N, C, ...) by channel or by groups of channels, and the adjoints. Statistics are f64: sums of distances
-// from an element of the sample itself, so that cancellation costs a factor of at most the number of elements in f64's rounding
-// error. Re-entrant. Any thread. Bits depend on operands and shapes alone.
+// Normalization of tensors (N, C, ...) by channel or by groups of channels, and the adjoints. Statistics are f64: sums of
+// distances from an element of the sample itself, so that cancellation costs a factor of at most the number of elements in f64's
+// rounding error. Re-entrant. Any thread. Bits depend on operands and shapes alone.
 #pragma once
 
 #include <cstddef>

@@ -10,9 +10,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/pooling.cc"
-#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "regrow/kernels/targets.inc"
 
 #ifndef REGROW_KERNELS_POOLING_ONCE
 #define REGROW_KERNELS_POOLING_ONCE
@@ -76,6 +76,99 @@ struct Planes {
 
 HWY_BEFORE_NAMESPACE();
 namespace regrow::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// f32 and f64 of neighbouring channels, in whole vectors: most activations. The same operations as the loops further below.
+template <class T>
+struct ChannelVectors {
+  static constexpr bool exist = std::is_floating_point_v<T>;
+  using D = hn::ScalableTag<std::conditional_t<exist, T, float>>;
+  using I = hn::RebindToSigned<D>;
+  using V = hn::Vec<D>;
+  static bool fit(const Window& w, Lanes along) {
+    return exist && along == Lanes::channels && w.lanes % static_cast<std::int64_t>(hn::Lanes(D())) == 0;
+  }
+  // f(first lane) for every vector.
+  template <class F>
+  static HWY_INLINE void for_each(const Window& w, F&& f) {
+    for (std::int64_t i = 0; i < w.lanes; i += static_cast<std::int64_t>(hn::Lanes(D()))) f(i);
+  }
+  // f(row, column) for every element of the window that is inside.
+  template <class F>
+  static HWY_INLINE void inside(const Window& w, F&& f) {
+    for (std::int64_t row = w.top; row < w.bottom; ++row)
+      for (std::int64_t column = w.left; column < w.right; ++column) f(row, column);
+  }
+  static HWY_INLINE hn::Mask<D> better(V next, V best) {
+    return hn::Or(hn::Gt(next, best), hn::AndNot(hn::IsNaN(best), hn::IsNaN(next)));
+  }
+};
+
+template <class T>
+HWY_INLINE void max_of_channels(const Planes<const T>& x, const Window& w, T* out) {
+  using C = ChannelVectors<T>;
+  const typename C::D d;
+  C::for_each(w, [&](std::int64_t i) HWY_ATTR {
+    auto best = hn::LoadU(d, x.at(w, w.top, w.left) + i);
+    C::inside(w, [&](std::int64_t row, std::int64_t column) HWY_ATTR {
+      const auto next = hn::LoadU(d, x.at(w, row, column) + i);
+      best = hn::IfThenElse(C::better(next, best), next, best);
+    });
+    hn::StoreU(best, d, out + i);
+  });
+}
+
+template <class T>
+HWY_INLINE void max_back_of_channels(const Planes<const T>& x, const Window& w, const T* grad, const Planes<T>& sums) {
+  using C = ChannelVectors<T>;
+  using Index = hn::TFromD<typename C::I>;
+  const typename C::D d;
+  const typename C::I di;
+  C::for_each(w, [&](std::int64_t i) HWY_ATTR {
+    auto best = hn::LoadU(d, x.at(w, w.top, w.left) + i);
+    auto winner = hn::Zero(di);
+    Index index = 0;
+    C::inside(w, [&](std::int64_t row, std::int64_t column) HWY_ATTR {
+      const auto next = hn::LoadU(d, x.at(w, row, column) + i);
+      const auto better = C::better(next, best);
+      best = hn::IfThenElse(better, next, best);
+      winner = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, index++), winner);
+    });
+    const auto g = hn::LoadU(d, grad + i);
+    index = 0;
+    C::inside(w, [&](std::int64_t row, std::int64_t column) HWY_ATTR {
+      T* sum = sums.at(w, row, column) + i;
+      const auto here = hn::RebindMask(d, hn::Eq(winner, hn::Set(di, index++)));
+      hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::IfThenElseZero(here, g)), d, sum);
+    });
+  });
+}
+
+template <class T>
+HWY_INLINE void mean_of_channels(const Planes<const T>& x, const Window& w, T divisor, T* out) {
+  using C = ChannelVectors<T>;
+  const typename C::D d;
+  C::for_each(w, [&](std::int64_t i) HWY_ATTR {
+    auto sum = hn::Zero(d);
+    C::inside(
+        w, [&](std::int64_t row, std::int64_t column) HWY_ATTR { sum = hn::Add(sum, hn::LoadU(d, x.at(w, row, column) + i)); });
+    hn::StoreU(hn::Div(sum, hn::Set(d, divisor)), d, out + i);
+  });
+}
+
+template <class T>
+HWY_INLINE void mean_back_of_channels(const Window& w, const T* grad, T divisor, const Planes<T>& sums) {
+  using C = ChannelVectors<T>;
+  const typename C::D d;
+  C::for_each(w, [&](std::int64_t i) HWY_ATTR {
+    const auto share = hn::Div(hn::LoadU(d, grad + i), hn::Set(d, divisor));
+    C::inside(w, [&](std::int64_t row, std::int64_t column) HWY_ATTR {
+      T* sum = sums.at(w, row, column) + i;
+      hn::StoreU(hn::Add(hn::LoadU(d, sum), share), d, sum);
+    });
+  });
+}
 
 // The loops below are plain, and become vectors along the lanes.
 
@@ -175,6 +268,9 @@ void max_of_units(const Pooling& s, const View& values, const View& x, const Vie
   const Planes<T> to(out, along, 1);
   const bool itself = values.data == x.data && values.strides() == x.strides();
   for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
+    if constexpr (ChannelVectors<T>::exist)
+      if (itself && to.step == 1 && ChannelVectors<T>::fit(w, along))
+        return max_of_channels<T>(compared, w, to.at(w, w.oh, w.ow));
     Wide<T> best[pool_lanes];
     std::int32_t winner[pool_lanes];
     find_winners<T>(compared, w, best, winner);
@@ -199,6 +295,9 @@ void max_back_of_units(const Pooling& s, const View& grad, const View& x, const 
   const Planes<const T> from(grad, along, 1), compared(x, along, s.stride[1]);
   const Planes<Wide<T>> to(sums, along, s.stride[1]);
   for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
+    if constexpr (ChannelVectors<T>::exist)
+      if (from.step == 1 && to.step == 1 && ChannelVectors<T>::fit(w, along))
+        return max_back_of_channels<T>(compared, w, from.at(w, w.oh, w.ow), to);
     Wide<T> best[pool_lanes], gradient[pool_lanes];
     std::int32_t winner[pool_lanes];
     find_winners<T>(compared, w, best, winner);
@@ -217,13 +316,15 @@ void mean_of_units(const Pooling& s, const View& x, const View& out, std::int64_
   const Planes<const T> from(x, along, s.stride[1]);
   const Planes<T> to(out, along, 1);
   for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
+    const auto divisor = static_cast<Wide<T>>(divisor_of(s, w));
+    if constexpr (ChannelVectors<T>::exist)
+      if (to.step == 1 && ChannelVectors<T>::fit(w, along)) return mean_of_channels<T>(from, w, divisor, to.at(w, w.oh, w.ow));
     Wide<T> sum[pool_lanes] = {}, next[pool_lanes];
     for (std::int64_t row = w.top; row < w.bottom; ++row)
       for (std::int64_t column = w.left; column < w.right; ++column) {
         load(from.at(w, row, column), from.step, w.lanes, next);
         for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] += next[i];
       }
-    const auto divisor = static_cast<Wide<T>>(divisor_of(s, w));
     for (std::int64_t i = 0; i < w.lanes; ++i) sum[i] /= divisor;
     store(sum, to.step, w.lanes, to.at(w, w.oh, w.ow));
   });
@@ -235,9 +336,12 @@ void mean_back_of_units(const Pooling& s, const View& grad, const View& sums, st
   const Planes<const T> from(grad, along, 1);
   const Planes<Wide<T>> to(sums, along, s.stride[1]);
   for_windows(s, along, first, last, [&](const Window& w) HWY_ATTR {
+    const auto divisor = static_cast<Wide<T>>(divisor_of(s, w));
+    if constexpr (ChannelVectors<T>::exist)
+      if (from.step == 1 && ChannelVectors<T>::fit(w, along))
+        return mean_back_of_channels<T>(w, from.at(w, w.oh, w.ow), divisor, to);
     Wide<T> share[pool_lanes];
     load(from.at(w, w.oh, w.ow), from.step, w.lanes, share);
-    const auto divisor = static_cast<Wide<T>>(divisor_of(s, w));
     for (std::int64_t i = 0; i < w.lanes; ++i) share[i] /= divisor;
     for (std::int64_t row = w.top; row < w.bottom; ++row)
       for (std::int64_t column = w.right; column-- > w.left;) {

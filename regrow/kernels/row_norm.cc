@@ -11,8 +11,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/row_norm.cc"
-#include "regrow/kernels/targets.inc"
 #include <hwy/foreach_target.h>
+#include "regrow/kernels/targets.inc"
 
 #include "regrow/kernels/wide_lanes.inc"
 
@@ -88,8 +88,8 @@ void forward(const NormRows& rows, std::int64_t first, std::int64_t last) {
   }
 }
 
-// With c = x - mean, f = the row's factor, h = grad weight: out = f (h - mean(h) - c f^2 mean(h c)); grad c f and grad are added to
-// the tables of weight and bias.
+// With c = x - mean, f = the row's factor, h = grad weight: out = f (h - mean(h) - c f^2 mean(h c)); grad c f and grad are added
+// to the tables of weight and bias.
 template <class T>
 void backward(const NormRows& rows, std::int64_t first, std::int64_t last, double* weight_sum, double* bias_sum) {
   const auto count = static_cast<double>(rows.length);
@@ -170,8 +170,12 @@ struct BackwardSpace {
   std::int64_t length, rows, table, block, blocks;
   double *weight, *sums;  // of each block: weight's, bias's
   BackwardSpace(const Desc& from_grad, const Desc& from, const Desc& weight_desc, const Desc& to, Workspace& workspace)
-      : grad(from_grad, workspace), x(from, workspace), out(to, workspace), length(weight_desc.count()),
-        rows(from.count() / length), table(column_capacity(length)) {
+      : grad(from_grad, workspace),
+        x(from, workspace),
+        out(to, workspace),
+        length(weight_desc.count()),
+        rows(from.count() / length),
+        table(column_capacity(length)) {
     block = std::max({std::int64_t{1}, least_elements / length, (rows + most_blocks - 1) / most_blocks});
     blocks = (rows + block - 1) / block;
     weight = workspace.take_array<double>(table);
@@ -197,7 +201,12 @@ void row_norm(const RowNorm& how, const View& x, const View& weight, const View*
   const ForwardSpace s(*x.desc, *weight.desc, *out.desc, workspace);
   read_table(weight, s.weight);
   if (bias) read_table(*bias, s.bias);
-  const NormRows rows{.how = how, .dtype = x.dtype(), .length = s.length, .x = s.x.read(x), .weight = s.weight, .bias = s.bias,
+  const NormRows rows{.how = how,
+                      .dtype = x.dtype(),
+                      .length = s.length,
+                      .x = s.x.read(x),
+                      .weight = s.weight,
+                      .bias = s.bias,
                       .out = s.out.to_write(out)};
   parallel_for(s.rows, std::max<std::int64_t>(1, least_elements / s.length), [&](std::int64_t first, std::int64_t last) {
     HWY_DYNAMIC_DISPATCH(forward_rows)(rows, first, last);
@@ -222,8 +231,13 @@ void row_norm_back(const RowNorm& how, const View& grad, const View& x, const Vi
   Workspace workspace(bytes);
   const BackwardSpace s(*grad.desc, *x.desc, *weight.desc, *out.desc, workspace);
   read_table(weight, s.weight);
-  const NormRows rows{.how = how, .dtype = x.dtype(), .length = s.length, .grad = s.grad.read(grad), .x = s.x.read(x),
-                      .weight = s.weight, .out = s.out.to_write(out)};
+  const NormRows rows{.how = how,
+                      .dtype = x.dtype(),
+                      .length = s.length,
+                      .grad = s.grad.read(grad),
+                      .x = s.x.read(x),
+                      .weight = s.weight,
+                      .out = s.out.to_write(out)};
   parallel_for(s.blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
       double* sums = s.sums + 2 * s.table * block;

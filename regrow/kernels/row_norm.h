@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer and RMS normalization of rows, and the adjoints: a row's statistics, in f64 and in two passes, are computed while it is in
-// the cache, forward and again backward, so that nothing of them is kept. Re-entrant. Any thread. Bits depend on operands and
+// Layer and RMS normalization of rows, and the adjoints: a row's statistics, in f64 and in two passes, are computed while it is
+// in the cache, forward and again backward, so that nothing of them is kept. Re-entrant. Any thread. Bits depend on operands and
 // shapes alone.
 #pragma once
 

@@ -10,7 +10,8 @@
 namespace regrow::nn {
 namespace {
 
-Shape weight_shape(std::int64_t first, std::int64_t second, const Sizes& kernel, std::int64_t groups, const char* name, Site site) {
+Shape weight_shape(std::int64_t first, std::int64_t second, const Sizes& kernel, std::int64_t groups, const char* name,
+                   Site site) {
   if (groups < 1 || first % groups != 0 || second % groups != 0)
     fail_at(site, "{}: {} groups do not divide both {} and {} channels", name, groups, first, second);
   if (kernel.size() != 1 && kernel.size() != 2)

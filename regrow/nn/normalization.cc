@@ -51,10 +51,14 @@ Tensor BatchNorm2d::operator()(const Tensor& x, Site site) const {
 
 LayerNorm::LayerNorm(const Sizes& shape, const LayerNormOptions& options, Site site) : options_(options) {
   const Shape size = shape;
-  if (options.affine) weight_ = add("weight", Parameter(ones(size, {}, site), site), site);
-  else ones_ = ones(size, {}, site);
-  if (options.affine && options.bias) bias_ = add("bias", Parameter(zeros(size, {}, site), site), site);
-  else zeros_ = zeros(size, {}, site);
+  if (options.affine)
+    weight_ = add("weight", Parameter(ones(size, {}, site), site), site);
+  else
+    ones_ = ones(size, {}, site);
+  if (options.affine && options.bias)
+    bias_ = add("bias", Parameter(zeros(size, {}, site), site), site);
+  else
+    zeros_ = zeros(size, {}, site);
 }
 
 Tensor LayerNorm::operator()(const Tensor& x, Site site) const {
@@ -62,8 +66,10 @@ Tensor LayerNorm::operator()(const Tensor& x, Site site) const {
 }
 
 RMSNorm::RMSNorm(const Sizes& shape, const RMSNormOptions& options, Site site) : options_(options) {
-  if (options.affine) weight_ = add("weight", Parameter(ones(Shape(shape), {}, site), site), site);
-  else ones_ = ones(Shape(shape), {}, site);
+  if (options.affine)
+    weight_ = add("weight", Parameter(ones(Shape(shape), {}, site), site), site);
+  else
+    ones_ = ones(Shape(shape), {}, site);
 }
 
 Tensor RMSNorm::operator()(const Tensor& x, Site site) const {

@@ -16,8 +16,8 @@ struct BatchNormOptions {
   bool track_running_stats = true;       // whether evaluation goes by running statistics, not by the batch's
 };
 
-// x (N, C, H, W) with each channel brought to mean 0 and variance 1, times weight, plus bias, (C,) both. In training the statistics
-// are those of the batch, and the buffers running_mean, running_var and num_batches_tracked are bound to new values.
+// x (N, C, H, W) with each channel brought to mean 0 and variance 1, times weight, plus bias, (C,) both. In training the
+// statistics are those of the batch, and the buffers running_mean, running_var and num_batches_tracked are bound to new values.
 class BatchNorm2d : public Module {
  public:
   explicit BatchNorm2d(std::int64_t channels, const BatchNormOptions& options = {}, Site site = Site::here());

@@ -29,8 +29,7 @@ Upsample::Upsample(const UpsampleOptions& options, Site site) : options_(options
 }
 
 Tensor Upsample::operator()(const Tensor& x, Site site) const {
-  if (options_.scale)
-    return upsample(x, *options_.scale, {.mode = options_.mode, .align_corners = options_.align_corners}, site);
+  if (options_.scale) return upsample(x, *options_.scale, {.mode = options_.mode, .align_corners = options_.align_corners}, site);
   return interpolate(x, *options_.size, {.mode = options_.mode, .align_corners = options_.align_corners}, site);
 }
 

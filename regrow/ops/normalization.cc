@@ -56,7 +56,8 @@ void infer_channel_norm(const InferCall& call, std::size_t x, std::size_t first_
   const Shape& shape = call[x].shape;
   require(shape.size() >= 2, "needs x (N, C, ...), not {}", shape);
   for (std::size_t i = first_table; i < call.in.size(); ++i)
-    require(call[i].shape == Shape{shape[1]}, "x of {} has {} channels, but its table the shape {}", shape, shape[1], call[i].shape);
+    require(call[i].shape == Shape{shape[1]}, "x of {} has {} channels, but its table the shape {}", shape, shape[1],
+            call[i].shape);
   describe_like(call, x);
 }
 
@@ -81,9 +82,7 @@ Cost normalization_cost(const CostCall& call) {
   return cost;
 }
 
-Var cast_to(Var x, DType dtype) {
-  return x.recorder->desc(x).dtype == dtype ? x : op<"cast">({x}, {{"dtype", dtype}});
-}
+Var cast_to(Var x, DType dtype) { return x.recorder->desc(x).dtype == dtype ? x : op<"cast">({x}, {{"dtype", dtype}}); }
 
 Var filled(Recorder& recorder, double value, const Desc& like, Var device_of) {
   return op<"broadcast_to">({recorder.constant(value, like.dtype, device_of)}, {{"shape", like.shape}});

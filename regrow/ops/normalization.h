@@ -40,7 +40,7 @@ std::array<Var, N> op_all(std::initializer_list<Var> in, std::initializer_list<A
   return out;
 }
 
-Var cast_to(Var x, DType dtype);                            // x itself if it has the type
+Var cast_to(Var x, DType dtype);                                                // x itself if it has the type
 Var filled(Recorder& recorder, double value, const Desc& like, Var device_of);  // a constant of this shape and type
 // A table (C,) as (1, C, 1, …) in the type of `x`, and the sums of such a tensor over all axes but that of the channels.
 Var as_channels(Var table, const Desc& x);
@@ -48,11 +48,11 @@ Var sum_of_channels(Var x, const Desc& table);
 
 // The pieces of normalized = (x - mean) factor, out = normalized weight + bias.
 struct Normalization {
-  Var normalized, factor;             // that broadcast against x
-  std::function<Var(Var)> project;    // the gradient of x from that of `normalized`
-  std::function<Var(Var)> mean;       // over what shares its statistics, in a shape that broadcasts against x
-  std::function<Var(Var)> spread;     // a table in a shape that broadcasts against x
-  std::function<Var(Var)> gather;     // sums over all that shares an element of the table, in its type
+  Var normalized, factor;           // that broadcast against x
+  std::function<Var(Var)> project;  // the gradient of x from that of `normalized`
+  std::function<Var(Var)> mean;     // over what shares its statistics, in a shape that broadcasts against x
+  std::function<Var(Var)> spread;   // a table in a shape that broadcasts against x
+  std::function<Var(Var)> gather;   // sums over all that shares an element of the table, in its type
 };
 
 // The rule of the operators (grad, x, weight) -> (gradient of x, of weight and, if there is one, of bias).

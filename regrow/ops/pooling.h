@@ -25,8 +25,8 @@ Shape result_shape(const kernels::Pooling& shape);
 
 // The type of operands that are all of one floating type. Throws Error otherwise.
 void one_float_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
-// Channels-last if the image's channels lie closest together, as in a slice of a channels-last image, or in one of a single pixel;
-// contiguous otherwise.
+// Channels-last if the image's channels lie closest together, as in a slice of a channels-last image, or in one of a single
+// pixel; contiguous otherwise.
 Strides strides_as(const Desc& image, const Shape& shape);
 Cost pooling_cost(const kernels::Pooling& shape, const CostCall& call);
 
@@ -37,7 +37,9 @@ Shape with_size(const Shape& image, const Attrs& attrs);
 template <FixedString Name>
 Var pooling_call(const Gradient& g, std::initializer_list<Var> in) {
   const Attrs& at = g.attrs();
-  return op<Name>(in, {{"kernel", at.value("kernel")}, {"stride", at.value("stride")}, {"padding", at.value("padding")},
+  return op<Name>(in, {{"kernel", at.value("kernel")},
+                       {"stride", at.value("stride")},
+                       {"padding", at.value("padding")},
                        {"ceil_mode", at.value("ceil_mode")}});
 }
 

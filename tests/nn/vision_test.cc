@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules of images: transposed convolutions against their definition, batch statistics in training and evaluation, and a residual
-// block whose activations stay channels-last.
+// Modules of images: transposed convolutions against their definition, batch statistics in training and evaluation, and a
+// residual block whose activations stay channels-last.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,8 @@ struct Transposed {
   std::int64_t groups = 1;
 
   Tensor operator()(const Tensor& x, const Tensor& w) const {
-    return conv_transpose2d(x, w, {.stride = stride, .padding = padding, .output_padding = more, .dilation = dilation, .groups = groups});
+    return conv_transpose2d(
+        x, w, {.stride = stride, .padding = padding, .output_padding = more, .dilation = dilation, .groups = groups});
   }
   std::int64_t size(std::size_t i) const {
     return (image[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight[i + 2] - 1) + more[i] + 1;
@@ -79,7 +80,13 @@ std::vector<double> by_definition(const Transposed& t, const std::vector<double>
 const Transposed geometries[] = {
     {.image = {2, 3, 4, 5}, .weight = {3, 2, 2, 3}, .stride = {2, 1}, .padding = {1, 0}, .more = {1, 0}},
     {.image = {1, 4, 3, 3}, .weight = {4, 3, 3, 2}, .stride = {2, 3}, .more = {0, 2}, .groups = 2},
-    {.image = {1, 4, 3, 4}, .weight = {4, 2, 2, 3}, .stride = {3, 2}, .padding = {2, 3}, .more = {2, 3}, .dilation = {4, 4}, .groups = 2},
+    {.image = {1, 4, 3, 4},
+     .weight = {4, 2, 2, 3},
+     .stride = {3, 2},
+     .padding = {2, 3},
+     .more = {2, 3},
+     .dilation = {4, 4},
+     .groups = 2},
 };
 
 TEST(ConvTranspose2d, AddsUpWindows) {
@@ -109,7 +116,8 @@ TEST(ConvTranspose2d, ItsGradientsAreAdjoint) {
 
 TEST(ConvTranspose2d, RefusesPaddingThatIsNone) {
   const Tensor x = counted({1, 2, 3, 3}), w = counted({2, 1, 2, 2});
-  EXPECT_THAT(message_of([&] { conv_transpose2d(x, w, {.output_padding = 1}); }), HasSubstr("output_padding 1 must be less than"));
+  EXPECT_THAT(message_of([&] { conv_transpose2d(x, w, {.output_padding = 1}); }),
+              HasSubstr("output_padding 1 must be less than"));
   EXPECT_THAT(message_of([&] { conv_transpose2d(x, counted({3, 1, 2, 2})); }), HasSubstr("(1, 2, 3, 3) and (3, 1, 2, 2)"));
   EXPECT_THAT(message_of([&] { conv_transpose2d(x, w, {.padding = 2}); }), HasSubstr("nothing is left of 3 rows"));
 }
@@ -120,7 +128,9 @@ TEST(ConvTranspose2d, IsAModule) {
   EXPECT_EQ(up(ones({1, 4, 3, 5})).shape(), (Shape{1, 6, 6, 10}));
 }
 
-Tensor small_batch() { return tensor({1.f, 3.f, 5.f, 7.f, 2.f, 2.f, 4.f, 4.f}).reshape({2, 2, 1, 2}); }  // channels 1 3 2 2, 5 7 4 4
+Tensor small_batch() {
+  return tensor({1.f, 3.f, 5.f, 7.f, 2.f, 2.f, 4.f, 4.f}).reshape({2, 2, 1, 2});
+}  // channels 1 3 2 2, 5 7 4 4
 
 TEST(BatchNorm2d, TracksStatisticsInTrainingAndGoesByThemAfter) {
   const BatchNorm2d norm(2);
@@ -129,7 +139,8 @@ TEST(BatchNorm2d, TracksStatisticsInTrainingAndGoesByThemAfter) {
   // 0.9 + 0.1 times the unbiased variances 2 / 3 and 2
   EXPECT_THAT(norm.running_var().value().to_vector<float>(), ElementsAre(FloatEq(0.9f + 0.2f / 3), FloatEq(1.1f)));
   const float root = std::sqrt(0.5f), other = std::sqrt(1.5f);
-  EXPECT_THAT(out.to_vector<float>(), Pointwise(FloatNear(2e-5f), {-1 / root, 1 / root, 0.f, 2 / other, 0.f, 0.f, -1 / other, -1 / other}));
+  EXPECT_THAT(out.to_vector<float>(),
+              Pointwise(FloatNear(2e-5f), {-1 / root, 1 / root, 0.f, 2 / other, 0.f, 0.f, -1 / other, -1 / other}));
   norm.eval();
   const float first = std::sqrt(0.9f + 0.2f / 3 + 1e-5f), second = std::sqrt(1.1f + 1e-5f);
   EXPECT_THAT(norm(x).to_vector<float>(),
@@ -184,7 +195,9 @@ struct Block : Module {
       : first(in, out, 3, {.stride = stride, .padding = 1, .bias = false}),
         second(out, out, 3, {.padding = 1, .bias = false}),
         shortcut(in, out, 1, {.stride = stride, .bias = false}),
-        first_norm(out), second_norm(out), shortcut_norm(out) {
+        first_norm(out),
+        second_norm(out),
+        shortcut_norm(out) {
     add("first", first), add("second", second), add("shortcut", shortcut);
     add("first_norm", first_norm), add("second_norm", second_norm), add("shortcut_norm", shortcut_norm);
   }

@@ -143,6 +143,11 @@ TEST(Conv2d, AgreesWithLoopsForEveryGeometry) {
       {{4, 64, 6, 6}, {10, 64, 6, 6}},
       {{2, 1, 28, 28}, {8, 1, 5, 5}, {1, 1}, {2, 2}},
       {{1, 1, 1, 1}, {1, 1, 1, 1}},
+      {{2, 1, 9, 37}, {16, 1, 3, 3}, {1, 1}, {1, 1}},  // few channels: sixteen, eight, four columns and one at a time
+      {{2, 3, 7, 21}, {20, 3, 3, 2}, {1, 1}, {1, 2}},
+      {{2, 3, 11, 50}, {33, 3, 3, 3}, {2, 2}, {1, 1}},
+      {{1, 4, 9, 19}, {8, 4, 2, 3}, {1, 3}, {0, 1}, {2, 2}},
+      {{2, 2, 5, 3}, {16, 2, 5, 3}},
   };
   for (const Geometry& g : cases)
     for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) check_all_passes(g, dtype);
@@ -184,6 +189,15 @@ TEST(Conv2d, ReadsEveryLayout) {
     EXPECT_EQ(run(g.input_gradient(), {laid_out(d, channels_last_strides(g.result())), w})[0].to_bytes(),
               run(g.input_gradient(), {d, laid_out(w, {1, 90, 30, 10})})[0].to_bytes());
   }
+}
+
+TEST(Conv2d, ReadsEveryLayoutOfAFewChannels) {
+  const Geometry g{{2, 3, 9, 40}, {20, 3, 3, 3}, {1, 1}, {1, 1}};
+  const Value x = random_value(DType::f32, g.image, 1), w = random_value(DType::f32, g.weight, 2);
+  const std::vector<std::byte> expected = run(g.conv(), {x, w})[0].to_bytes();
+  for (const Strides& strides : {channels_last_strides(g.image), Strides{3 * 360, 360, -40, 1}, Strides{6 * 360, 2 * 360, 80, 2}})
+    EXPECT_EQ(run(g.conv(), {laid_out(x, strides), w})[0].to_bytes(), expected) << to_string(strides);
+  EXPECT_EQ(run(g.conv(), {x, laid_out(w, {1, 180, 60, 20})})[0].to_bytes(), expected);
 }
 
 TEST(Conv2d, BitsDoNotDependOnAddresses) {

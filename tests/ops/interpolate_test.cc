@@ -29,7 +29,8 @@ TEST(Interpolate, NearestRepeatsPixels) {
 }
 
 TEST(Interpolate, NearestTakesTheFloor) {  // of i 5 / 3: 0, 1, 3; of i 3 / 7: 0, 0, 0, 1, 1, 2, 2
-  const Value row = value(std::vector<float>{0, 1, 2, 3, 4}, {1, 1, 1, 5}), three = value(std::vector<float>{0, 1, 2}, {1, 1, 1, 3});
+  const Value row = value(std::vector<float>{0, 1, 2, 3, 4}, {1, 1, 1, 5}),
+              three = value(std::vector<float>{0, 1, 2}, {1, 1, 1, 3});
   EXPECT_THAT(run(to({1, 3}, "nearest"), {row})[0].to_vector<float>(), ElementsAre(0, 1, 3));
   EXPECT_THAT(run(to({1, 7}, "nearest"), {three})[0].to_vector<float>(), ElementsAre(0, 0, 0, 1, 1, 2, 2));
 }

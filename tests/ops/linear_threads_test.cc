@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products, convolutions, pooling and rows on several threads and from several threads: the same bits, workspaces that suffice.
+// Products, convolutions, pooling, normalization and rows on several threads and from several threads: the same bits, workspaces
+// that suffice.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -39,7 +40,8 @@ const std::vector<Call>& calls() {
     const Value image = last(random_value(f32, {5, 32, 30, 30}, 1)), weight = random_value(f32, {40, 32, 3, 3}, 2);
     const Value result = last(random_value(f32, {5, 40, 28, 28}, 3)), pooled = last(random_value(f32, {5, 32, 15, 15}, 4));
     const Value x = random_value(DType::f64, {2, 8, 40, 40}, 5), w = random_value(DType::f64, {32, 8, 3, 3}, 6);
-    const Value parameter = random_value(f32, {200'001}, 7);
+    const Value parameter = random_value(f32, {200'001}, 7), stem = last(random_value(f32, {9, 3, 32, 32}, 8));
+    const Value channels = random_value(f32, {32}, 9, 0.5, 2), rows = random_value(f32, {700, 130}, 10), row = random_value(f32, {130}, 11);
     return std::vector<Call>{
         {"rows", op("matmul"), {random_value(f32, {300, 200}, 1), random_value(f32, {200, 250}, 2)}, false},
         {"columns", op("matmul"), {random_value(f32, {33, 300}, 1), random_value(f32, {300, 1500}, 2)}, false},
@@ -54,6 +56,17 @@ const std::vector<Call>& calls() {
         {"conv2d of f64", op("conv2d"), {x, w}, true},
         {"max_pool2d", op("max_pool2d", {{"kernel", 2}}), {image}, true},
         {"max_pool2d_gradient", op("max_pool2d_gradient", {{"kernel", 2}}), {pooled, image}, true},
+        {"conv2d of few channels", op("conv2d", {{"padding", 1}}), {stem, random_value(f32, {20, 3, 3, 3}, 2)}, true},
+        {"avg_pool2d", op("avg_pool2d", {{"kernel", 3}, {"padding", 1}, {"ceil_mode", true}}), {image}, true},
+        {"batch_norm", op("batch_norm"), {image, channels, channels}, true},
+        {"batch_norm_gradient", op("batch_norm_gradient"), {image, image, channels, channels, channels}, true},
+        {"group_norm", op("group_norm", {{"groups", 4}}), {image, channels, channels}, true},
+        {"group_norm_gradient", op("group_norm_gradient", {{"groups", 4}}), {image, image, channels}, true},
+        {"layer_norm", op("layer_norm"), {rows, row, row}, true},
+        {"layer_norm_gradient", op("layer_norm_gradient"), {rows, rows, row}, true},
+        {"rms_norm", op("rms_norm"), {rows, row}, true},
+        {"interpolate", op("interpolate", {{"size", 45}, {"mode", std::string("bilinear")}}), {image}, true},
+        {"interpolate_gradient", op("interpolate_gradient", {{"size", 12}}), {image}, true},
         {"softmax", op("softmax"), {random_value(f32, {500, 300}, 1)}, true},
         {"cross_entropy",
          op("cross_entropy"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch, layer, RMS and group norm: values by loops in f64 and by hand, huge and narrow values, layouts, running statistics, errors.
+// Batch, layer, RMS and group norm: values by loops in f64 and by hand, huge and narrow values, layouts, running statistics,
+// errors.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -104,8 +105,8 @@ TEST(BatchNormStep, MovesTheRunningStatistics) {
               new_variance = value(std::vector<double>{3, 6}, {2});
   std::vector<Value> out =
       run(op("batch_norm_step", {{"count", 3}, {"momentum", 0.1}}), {mean, variance, batches, new_mean, new_variance});
-  EXPECT_THAT(out[0].to_vector<float>(), ElementsAre(2, 3));            // 0.9 old + 0.1 new
-  EXPECT_THAT(out[1].to_vector<float>(), ElementsAre(3.15f, 4.5f));     // unbiased: 4.5 and 9
+  EXPECT_THAT(out[0].to_vector<float>(), ElementsAre(2, 3));         // 0.9 old + 0.1 new
+  EXPECT_THAT(out[1].to_vector<float>(), ElementsAre(3.15f, 4.5f));  // unbiased: 4.5 and 9
   EXPECT_THAT(out[2].to_vector<std::int64_t>(), ElementsAre(10));
   out = run(op("batch_norm_step", {{"count", 3}}), {mean, variance, batches, new_mean, new_variance});
   EXPECT_THAT(out[0].to_vector<float>(), ElementsAre(2, 3));  // a tenth: the mean of ten batches
@@ -132,15 +133,18 @@ TEST(Norms, HugeValuesDoNotOverflow) {
 TEST(Norms, NarrowTypesGiveTheResultOfWideOnesRounded) {
   const std::int64_t n = 70000;
   const Value x = random_value(DType::f16, {1, n}, 5, 900, 1100), wide = as_dtype(x, DType::f32);
-  const Value image = laid_out(random_value(DType::f16, {1, 2, 350, 100}, 6, -1000, 1000), channels_last_strides({1, 2, 350, 100})),
+  const Value image =
+                  laid_out(random_value(DType::f16, {1, 2, 350, 100}, 6, -1000, 1000), channels_last_strides({1, 2, 350, 100})),
               wide_image = as_dtype(image, DType::f32);
-  const Value one = filled(DType::f32, n, 1), zero = filled(DType::f32, n, 0), two = filled(DType::f32, 2, 1), none = filled(DType::f32, 2, 0);
+  const Value one = filled(DType::f32, n, 1), zero = filled(DType::f32, n, 0), two = filled(DType::f32, 2, 1),
+              none = filled(DType::f32, 2, 0);
   const auto same = [](const Value& narrow, const Value& wide_result) {
     EXPECT_EQ(narrow.to_bytes(), as_dtype(wide_result, DType::f16).to_bytes());
   };
   same(run(op("layer_norm"), {x, one, zero})[0], run(op("layer_norm"), {wide, one, zero})[0]);
   same(run(op("rms_norm"), {x, one})[0], run(op("rms_norm"), {wide, one})[0]);
-  same(run(op("group_norm", {{"groups", 1}}), {image, two, none})[0], run(op("group_norm", {{"groups", 1}}), {wide_image, two, none})[0]);
+  same(run(op("group_norm", {{"groups", 1}}), {image, two, none})[0],
+       run(op("group_norm", {{"groups", 1}}), {wide_image, two, none})[0]);
   same(run(op("batch_norm"), {image, two, none})[0], run(op("batch_norm"), {wide_image, two, none})[0]);
 }
 
@@ -163,8 +167,7 @@ TEST(GroupNorm, NormalizesEachGroupOfEachImage) {
 
 TEST(GroupNorm, OfEqualElementsHasTheGradientZero) {  // B065: a gradient, and not none
   const Value x = filled(DType::f32, 6, 1), image = value(x.to_vector<float>(), {3, 2, 1});
-  const std::vector<Value> flows =
-      run(op("group_norm_gradient", {{"groups", 2}}), {image, image, filled(DType::f32, 2, 1)});
+  const std::vector<Value> flows = run(op("group_norm_gradient", {{"groups", 2}}), {image, image, filled(DType::f32, 2, 1)});
   EXPECT_THAT(flows[0].to_doubles(), Each(DoubleNear(0, 1e-12)));
 }
 
@@ -195,9 +198,14 @@ TEST(Norms, ANanStaysInItsRow) {
 
 TEST(Norms, RefuseWhatDoesNotFit) {
   const Value x = random_value(DType::f32, {2, 3, 4, 4}, 1), three = filled(DType::f32, 3, 1), four = filled(DType::f32, 4, 1);
-  EXPECT_THAT(error_of([&] { run(op("batch_norm"), {x, four, four}); }), HasSubstr("batch_norm: x of (2, 3, 4, 4) has 3 channels"));
+  EXPECT_THAT(error_of([&] {
+                run(op("batch_norm"), {x, four, four});
+              }),
+              HasSubstr("batch_norm: x of (2, 3, 4, 4) has 3 channels"));
   EXPECT_THAT(error_of([&] { run(op("layer_norm"), {x, three, three}); }), HasSubstr("(3,) and (2, 3, 4, 4)"));
-  EXPECT_THAT(error_of([&] { run(op("group_norm", {{"groups", 2}}), {x, three, three}); }),
+  EXPECT_THAT(error_of([&] {
+                run(op("group_norm", {{"groups", 2}}), {x, three, three});
+              }),
               HasSubstr("3 channels do not fall into 2 groups"));
   EXPECT_THAT(error_of([&] { run(op("rms_norm", {{"epsilon", -1.0}}), {x, four}); }), HasSubstr("epsilon must be at least 0"));
 }

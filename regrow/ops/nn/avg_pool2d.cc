@@ -9,7 +9,9 @@ void infer(const InferCall& call) {
   call.out[0].strides = strides_as(call[0], call.out[0].shape);
 }
 
-void compute(const ComputeCall& call) { kernels::mean_pool(mean_pooling_of(call.in[0].shape(), call.attrs), call.in[0], call.out[0]); }
+void compute(const ComputeCall& call) {
+  kernels::mean_pool(mean_pooling_of(call.in[0].shape(), call.attrs), call.in[0], call.out[0]);
+}
 
 Cost cost(const CostCall& call) { return pooling_cost(mean_pooling_of(call.in[0]->shape, call.attrs), call); }
 
@@ -43,7 +45,8 @@ OpDef avg_pool2d() {
                   {.inputs = {{1, 2, 5, 5}}, .attrs = {{"kernel", Dims{3, 2}}, {"stride", Dims{1, 2}}, {"padding", Dims{1, 0}}}},
                   {.inputs = {{2, 2, 6, 5}},
                    .attrs = {{"kernel", 3}, {"stride", 2}, {"padding", 1}, {"ceil_mode", true}, {"count_include_pad", false}}},
-                  {.inputs = {{1, 9, 4, 5}}, .attrs = {{"kernel", 2}, {"padding", 1}, {"ceil_mode", true}, {"divisor_override", 3}}},
+                  {.inputs = {{1, 9, 4, 5}},
+                   .attrs = {{"kernel", 2}, {"padding", 1}, {"ceil_mode", true}, {"divisor_override", 3}}},
                   {.inputs = {{0, 2, 4, 4}}, .attrs = {{"kernel", 2}}}},
   };
 }

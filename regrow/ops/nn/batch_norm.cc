@@ -27,8 +27,8 @@ void gradient(Gradient& g) {
   const Desc& desc = g.in_desc(0);
   Var flow;
   if (g.has_grad(0)) {
-    const auto [of_x, of_weight, of_bias] =
-        op_all<"batch_norm_gradient", 3>({g.grad(0), g.in(0), g.in(1), g.out(1), g.out(2)}, {{"epsilon", g.attrs().value("epsilon")}});
+    const auto [of_x, of_weight, of_bias] = op_all<"batch_norm_gradient", 3>({g.grad(0), g.in(0), g.in(1), g.out(1), g.out(2)},
+                                                                             {{"epsilon", g.attrs().value("epsilon")}});
     flow = of_x;
     if (g.wants(1)) g.set(1, of_weight);
     if (g.wants(2)) g.set(2, of_bias);
@@ -52,7 +52,8 @@ OpDef batch_norm() {
   return {
       .doc =
           "x (N, C, ...) with each channel brought to mean 0 and variance 1 (Ioffe & Szegedy 2015), times weight (C,), plus bias "
-          "(C,); the means and the biased variances that it found, in f64 whatever the type of x. Computed in f64 and rounded once.",
+          "(C,); the means and the biased variances that it found, in f64 whatever the type of x. Computed in f64 and rounded "
+          "once.",
       .inputs = {"x", "weight", "bias"},
       .attributes = {epsilon_attribute()},
       .outputs = {"out", "mean", "variance"},

@@ -17,9 +17,7 @@ void compute(const ComputeCall& call) {
                            call.out[1], call.out[2], call.workspace);
 }
 
-std::size_t workspace(const CostCall& call) {
-  return kernels::batch_norm_back_workspace(*call.in[0], *call.in[1], *call.out[0]);
-}
+std::size_t workspace(const CostCall& call) { return kernels::batch_norm_back_workspace(*call.in[0], *call.in[1], *call.out[0]); }
 
 // With c = x - mean, r = 1 / sqrt(variance + epsilon), sums over a channel's n elements, out = weight r (grad - sum(grad) / n -
 // c r^2 sum(grad c) / n), and r sum(grad c), sum(grad): a function of five independent inputs. u, p, q flow back to its outputs.

@@ -18,9 +18,7 @@ void compute(const ComputeCall& call) {
                            call.out[0], call.out[1], call.out[2], call.workspace);
 }
 
-std::size_t workspace(const CostCall& call) {
-  return kernels::group_norm_back_workspace(*call.in[0], *call.in[1], *call.out[0]);
-}
+std::size_t workspace(const CostCall& call) { return kernels::group_norm_back_workspace(*call.in[0], *call.in[1], *call.out[0]); }
 
 // Means over each group of each image, as (N, C, 1, ...).
 Var group_mean(Var x, const Desc& desc, std::int64_t groups) {

@@ -30,7 +30,8 @@ OpDef interpolate() {
   return {
       .doc =
           "Images x (N, C, H, W) resampled to the height and width `size`: nearest takes pixel floor(i H / size), bilinear mixes "
-          "the four around the place of i, whose scale is H / size, or (H - 1) / (size - 1) with align_corners. Channels-last images "
+          "the four around the place of i, whose scale is H / size, or (H - 1) / (size - 1) with align_corners. Channels-last "
+          "images "
           "give a channels-last result.",
       .inputs = {"x"},
       .attributes = interpolation_attributes("Height and width of the result."),

@@ -25,7 +25,8 @@ void gradient(Gradient& g) {
 OpDef layer_norm() {
   return {
       .doc =
-          "x with each row, the last axes that weight and bias have, brought to mean 0 and variance 1 (Ba et al. 2016), times weight, "
+          "x with each row, the last axes that weight and bias have, brought to mean 0 and variance 1 (Ba et al. 2016), times "
+          "weight, "
           "plus bias. Statistics and result are computed in f64, in two passes, and rounded once.",
       .inputs = {"x", "weight", "bias"},
       .attributes = {epsilon_attribute()},

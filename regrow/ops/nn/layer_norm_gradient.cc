@@ -14,8 +14,8 @@ void infer(const InferCall& call) {
 }
 
 void compute(const ComputeCall& call) {
-  kernels::row_norm_back({.centered = true, .epsilon = epsilon_of(call.attrs)}, call.in[0], call.in[1], call.in[2],
-                         call.out[0], call.out[1], &call.out[2], call.workspace);
+  kernels::row_norm_back({.centered = true, .epsilon = epsilon_of(call.attrs)}, call.in[0], call.in[1], call.in[2], call.out[0],
+                         call.out[1], &call.out[2], call.workspace);
 }
 
 std::size_t workspace(const CostCall& call) {

@@ -39,7 +39,8 @@ OpDef max_pool2d_take() {
       .samples = {{.inputs = {{2, 3, 4, 6}, {2, 3, 4, 6}}, .attrs = {{"kernel", 2}}},
                   {.inputs = {{1, 2, 5, 5}, {1, 2, 5, 5}},
                    .attrs = {{"kernel", Dims{3, 2}}, {"stride", Dims{1, 2}}, {"padding", Dims{1, 0}}}},
-                  {.inputs = {{2, 2, 6, 5}, {2, 2, 6, 5}}, .attrs = {{"kernel", 3}, {"stride", 2}, {"padding", 1}, {"ceil_mode", true}}}},
+                  {.inputs = {{2, 2, 6, 5}, {2, 2, 6, 5}},
+                   .attrs = {{"kernel", 3}, {"stride", 2}, {"padding", 1}, {"ceil_mode", true}}}},
   };
 }
 

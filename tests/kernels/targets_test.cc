@@ -116,7 +116,8 @@ TEST(Targets, AllGiveTheSameValues) {
       for (int f = 0; f <= static_cast<int>(Binary::logical_xor); ++f) {
         SCOPED_TRACE(::testing::Message() << "binary " << f << " of " << name_of(type) << ", target " << target);
         const bool rounded = f >= static_cast<int>(Binary::gelu_gradient) && f <= static_cast<int>(Binary::silu_gradient);
-        check(binary(static_cast<Binary>(f), type), {operands[index], operands[index]}, rounded ? 32 : 0, rounded);  // gelu's inner derivative grows as x squared
+        // The derivative inside gelu grows as the square of its argument.
+        check(binary(static_cast<Binary>(f), type), {operands[index], operands[index]}, rounded ? 32 : 0, rounded);
       }
     }
   });

@@ -48,7 +48,7 @@ void Machine::State::bring_inputs() {
   own_need[op.spec.device] = need_of_operation();
   plan.build(graph, targets);
   if (!choose_plan()) return apply_refused();
-  run_plan(&State::inputs_brought, &State::apply_refused);
+  run_plan(&State::inputs_brought, &State::apply_refused, &State::bring_inputs);
 }
 
 void Machine::State::inputs_brought() {
@@ -211,6 +211,23 @@ void Machine::State::launch() {
   action.inputs = {operands.data(), op.inputs.size()};
   action.outputs = {operands.data() + op.inputs.size(), op.outputs.size()};
   action.workspace = op.workspace;
+}
+
+// The places are given back, also those that inputs had lent.
+void Machine::State::launch_refused() {
+  ledger.release(op.spec.device, std::exchange(op.workspace, {}));
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    if (op.outputs[i].view_of >= 0) continue;
+    const Place place = std::exchange(graph[op.results[i]].place, {});
+    if (const StorageId lender = op.lenders[i]; lender != none) {
+      graph[lender].place = place;
+      graph[lender].where = Where::memory;
+      tell_entered(lender);
+    } else {
+      ledger.release(op.spec.device, place);
+    }
+  }
+  apply_refused();
 }
 
 void Machine::State::finish_run(const Completion& completion) {

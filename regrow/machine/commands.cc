@@ -17,14 +17,16 @@ void Machine::State::place_subject() {
   const std::size_t bytes = graph[subject].bytes;
   const std::uint8_t device = graph[subject].device;
   sizes.assign(bytes > 0 ? 1 : 0, bytes);
-  if (!make_room(device)) {
-    on_refused = &State::filled;
-    targets.clear();
-    return refuse(need_of(bytes), 0);
-  }
+  if (!make_room(device)) return put_refused();
   graph[subject].place = ledger.place(device, bytes, pages);
   push_pages(device);
   queue.push(Action::Kind::fill, device).operand = operand_of(subject);
+}
+
+void Machine::State::put_refused() {
+  on_refused = &State::filled;
+  targets.clear();
+  refuse(need_of(graph[subject].bytes), 0);
 }
 
 void Machine::State::filled(ErrorId error) {
@@ -42,10 +44,14 @@ void Machine::State::want(StorageId id) {
   subject = id;
   if (graph[id].error != 0) return;
   if (graph[id].where == Where::memory) return tell_used(id);
-  targets.assign(1, id);
+  bring_subject();
+}
+
+void Machine::State::bring_subject() {
+  targets.assign(1, subject);
   plan.build(graph, targets);
   if (!choose_plan()) return want_refused();
-  run_plan(&State::wanted, &State::want_refused);
+  run_plan(&State::wanted, &State::want_refused, &State::bring_subject);
 }
 
 // It stays while groups are cut.

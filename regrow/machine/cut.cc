@@ -47,7 +47,7 @@ void Machine::State::next_cut() {
         continue;
       }
       cutting = id;
-      return run_plan(&State::next_cut, &State::cut_refused);
+      return run_plan(&State::next_cut, &State::cut_refused, &State::next_cut);
     }
     cuts.pop_back();
     cut(id);
@@ -99,11 +99,13 @@ void Machine::State::defer(GroupId id) {
   group.patience = 1u << group.attempts;
   group.device = short_device;
   group.lacks = std::max(plan.peak(short_device).charged, plan.after(short_device).charged + own_need[short_device].charged);
+  if (no_pages) group.lacks = ~std::size_t{0} / 2;  // more than a budget can say
   deferred.push_back(id);
 }
 
 void Machine::State::cut_refused() {
   defer(cutting);
+  no_pages = false;
   next_cut();
 }
 

@@ -227,9 +227,7 @@ void GranulePool::commit(std::uint32_t at, std::uint32_t n, std::vector<PageActi
 
 void GranulePool::decommit(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions) {
   append(actions, PageAction::Kind::decommit, at, 0, n);
-  map(at, n, nowhere);
-  committed_set_.set(at, n, false);
-  committed_ -= n;
+  set_void(at, n);
 }
 
 void GranulePool::move(std::uint32_t from, std::uint32_t to, std::uint32_t n, std::vector<PageAction>& actions) {
@@ -248,6 +246,42 @@ void GranulePool::move(std::uint32_t from, std::uint32_t to, std::uint32_t n, st
   map(from, n, nowhere);
   committed_set_.set(from, n, false);
   committed_set_.set(to, n, true);
+}
+
+// The last one is undone first, so that each finds what it left. Where an undone decommit took pages from is not known any more: they
+// count as one mapping, as they were committed.
+void GranulePool::refused(std::span<const PageAction> actions) noexcept {
+  for (std::size_t i = actions.size(); i-- > 0;) {
+    const PageAction& action = actions[i];
+    const auto at = static_cast<std::uint32_t>(action.offset / granule), n = static_cast<std::uint32_t>(action.bytes / granule);
+    const auto to = static_cast<std::uint32_t>(action.to / granule);
+    switch (action.kind) {
+      case PageAction::Kind::commit: set_void(at, n); break;
+      case PageAction::Kind::decommit:
+        if (i == 0) break;  // it has lost its pages all the same
+        map(at, n, at);
+        committed_set_.set(at, n, true);
+        committed_ += n;
+        break;
+      case PageAction::Kind::move:
+        if (i == 0) set_void(to, n);
+        else back_to(at, to, n);
+        break;
+    }
+  }
+}
+
+void GranulePool::back_to(std::uint32_t from, std::uint32_t to, std::uint32_t n) noexcept {
+  for (std::uint32_t g = 0; g < n; ++g) map(from + g, 1, origin_[to + g]);
+  map(to, n, nowhere);
+  committed_set_.set(from, n, true);
+  committed_set_.set(to, n, false);
+}
+
+void GranulePool::set_void(std::uint32_t at, std::uint32_t n) noexcept {
+  map(at, n, nowhere);
+  committed_set_.set(at, n, false);
+  committed_ -= n;
 }
 
 // Whether a mapping ends before this granule.

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "regrow/machine/bit_set.h"
@@ -37,6 +38,8 @@ class GranulePool {
   std::uint32_t take(std::uint32_t n, std::vector<PageAction>& actions);
   // Takes back the run in use that begins here.
   void give(std::uint32_t start) noexcept;
+  // See Placement::refused.
+  void refused(std::span<const PageAction> actions) noexcept;
   // Decommits free granules until `granules` are committed or none is free.
   void shrink(std::uint64_t granules, std::vector<PageAction>& actions);
 
@@ -67,6 +70,8 @@ class GranulePool {
   void commit(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions);
   void move(std::uint32_t from, std::uint32_t to, std::uint32_t n, std::vector<PageAction>& actions);
   void decommit(std::uint32_t at, std::uint32_t n, std::vector<PageAction>& actions);
+  void back_to(std::uint32_t from, std::uint32_t to, std::uint32_t n) noexcept;
+  void set_void(std::uint32_t at, std::uint32_t n) noexcept;
   void map(std::uint32_t at, std::uint32_t n, std::uint32_t origin) noexcept;
   bool seam(std::uint32_t at) const noexcept;
 

@@ -129,6 +129,16 @@ void Machine::State::poison(StorageId id, ErrorId error) {
 
 void Machine::State::lose(RecipeId first, ErrorId error) {
   lost.push_back(first);
+  lose_all(error);
+}
+
+void Machine::State::lose_value(StorageId id, ErrorId error) {
+  for (EdgeId edge = graph[id].users; edge != none; edge = graph.edge(edge).next_user) lost.push_back(graph.edge(edge).recipe);
+  if (!graph[id].dead) graph[id].error = error;
+  lose_all(error);
+}
+
+void Machine::State::lose_all(ErrorId error) {
   while (!lost.empty()) {
     const RecipeId id = lost.back();
     lost.pop_back();

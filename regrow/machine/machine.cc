@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "regrow/machine/state.h"
 
@@ -28,9 +29,9 @@ void Machine::State::answer(const Completion& completion) {
     case Action::Kind::fill: return filled(completion.error);
     case Action::Kind::measure: return measured(completion);
     case Action::Kind::swap_out: return swapped_out(storage, completion.error);
-    case Action::Kind::swap_in: return swapped_in(storage);
+    case Action::Kind::swap_in: return swapped_in(storage, completion.error);
     case Action::Kind::refuse: return (this->*on_refused)(completion.error);
-    case Action::Kind::pages:
+    case Action::Kind::pages: return completion.error != 0 ? pages_refused() : void();
     case Action::Kind::forget_swap:
     case Action::Kind::released:
     case Action::Kind::erased:
@@ -47,12 +48,32 @@ void Machine::State::begin() {
   subject = none;
   op.active = false;
   bounded = false;
+  no_pages = false;
   if (ledger.bounded()) std::fill(own_need.begin(), own_need.end(), Need{});
 }
 
 void Machine::State::push_pages(std::uint8_t device) {
   for (const PageAction& page : pages) queue.push(Action::Kind::pages, device).page = page;
   pages.clear();
+}
+
+// The system refused pages, after they had been counted. They and those that were still to come are counted no more, and what they
+// were for (the last action of its stage) is refused as if there had been no room.
+void Machine::State::pages_refused() {
+  const std::uint8_t device = queue.taken_last().device;
+  pages.assign(1, queue.taken_last().page);
+  const Action* action = queue.take();
+  for (; action != nullptr && action->kind == Action::Kind::pages; action = queue.take()) pages.push_back(action->page);
+  ledger.placement(device).refused(pages);
+  pages.clear();
+  if (action == nullptr) return;  // a budget gives pages back: nothing rests on them
+  short_device = device;
+  no_pages = true;
+  if (action->kind == Action::Kind::fill) return put_refused();
+  if (action->kind == Action::Kind::run && !action->regrow) return launch_refused();
+  if (action->kind == Action::Kind::run) give_step_back();
+  else ledger.release(device, std::exchange(graph[action->operand.storage].place, {}));
+  abandon_plan();
 }
 
 void Machine::State::note(Action::Kind kind, StorageId id, Why why) {

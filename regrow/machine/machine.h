@@ -69,12 +69,14 @@ struct Operand {
 struct Action {
   enum class Kind : std::uint8_t {
     // To be carried out and answered by done().
-    pages,      // the arena of `device` does `page`
+    pages,      // the arena of `device` does `page`; an error says that it has not: neither of its ranges has pages then, and the
+                // command's other pages are not asked for
     fill,       // operand: write the host value of the put command there
     measure,    // payload, inputs: answer with Completion::sizes
     run,        // payload, inputs, outputs, workspace; `regrow`: it is a recomputation. Operations that are views alone do not run
     swap_out,   // operand: copy to host memory, kept under the storage's id
-    swap_in,    // operand: copy back from there; the host copy is given up
+    swap_in,    // operand: copy back from there; the host copy is given up, also where it cannot be read. `regrow`: a recipe can make
+                // the value again
     refuse,     // the command does not fit: answer with the error that its outputs, or its caller, get
     // To be taken note of; answered by done() as well, with nothing in it.
     forget_swap,  // operand.storage: the host copy is not needed any more
@@ -96,10 +98,13 @@ struct Action {
   Place workspace{};
   std::size_t required = 0;  // refuse: the floor of the command: pinned + its inputs, outputs, workspace
   std::size_t smallest = 0;  // refuse: a budget that is known to suffice
+  bool no_pages = false;     // refuse: it would fit, but the system has refused pages
 };
 
 struct Completion {
-  ErrorId error = 0;                    // run, measure, fill: it failed (outputs are poisoned); refuse: the error to hand out
+  // run, measure, fill: it failed (outputs are poisoned); swap_in: it failed (recomputed, or poisoned without a recipe);
+  // swap_out: it failed (the value stays); pages: any but 0; refuse: the error to hand out.
+  ErrorId error = 0;
   double seconds = 0;                   // run: how long it took
   std::span<const std::size_t> sizes = {};  // measure: bytes of each output
   std::size_t workspace = 0;                // measure: bytes that the run needs, where they depend on the sizes

@@ -57,9 +57,10 @@ void Machine::State::pin_plan() {
   }
 }
 
-void Machine::State::run_plan(Stage ready, Stage refused_stage) {
+void Machine::State::run_plan(Stage ready, Stage refused_stage, Stage again) {
   plan_ready = ready;
   plan_refused = refused_stage;
+  plan_again = again;
   brought_before = brought.size();
   step = 0;
   bounded = false;
@@ -134,10 +135,26 @@ void Machine::State::read_back(StorageId id) {
   if (!make_room(device)) return short_of_room();
   graph[id].place = ledger.place(device, graph[id].bytes, pages);
   push_pages(device);
-  queue.push(Action::Kind::swap_in, device).operand = operand_of(id);
+  Action& action = queue.push(Action::Kind::swap_in, device);
+  action.regrow = graph[id].recipe != none;
+  action.operand = operand_of(id);
 }
 
-void Machine::State::swapped_in(StorageId id) {
+// It is recomputed if a recipe says how, by a plan of its own; else it is lost, with what was to be computed from it.
+void Machine::State::not_read_back(StorageId id, ErrorId error) {
+  Storage& storage = graph[id];
+  ledger.release(storage.device, std::exchange(storage.place, {}));
+  ledger.remove_swapped(storage.device, storage.bytes);
+  storage.where = Where::nowhere;
+  tell_left(id);
+  const bool again = storage.recipe != none;
+  if (!again) lose_value(id, error);
+  end_plan(again ? plan_again : plan_ready);
+  roll_back(brought_before, again);
+}
+
+void Machine::State::swapped_in(StorageId id, ErrorId error) {
+  if (error != 0) return not_read_back(id, error);
   Storage& storage = graph[id];
   storage.where = Where::memory;
   ledger.remove_swapped(storage.device, storage.bytes);
@@ -198,18 +215,25 @@ void Machine::State::place_regrown(const Recipe& recipe) {
   }
 }
 
+// What runs again makes nothing after all.
+void Machine::State::give_step_back() {
+  const std::uint8_t device = graph.recipe(running).device;
+  for (const Place& place : passing) ledger.release(device, place);
+  for (StorageId each : made) ledger.release(device, std::exchange(graph[each].place, {}));
+}
+
 void Machine::State::regrown(const Completion& completion) {
   const RecipeId id = running;
   const std::uint8_t device = graph.recipe(id).device;
-  for (const Place& place : passing) ledger.release(device, place);
   ++counters.recomputed;
   counters.recompute_seconds += completion.seconds;
   if (completion.error != 0) {
-    for (StorageId each : made) ledger.release(device, std::exchange(graph[each].place, {}));
+    give_step_back();
     lose(id, completion.error);
     end_plan(plan_ready);
     return roll_back(brought_before, false);
   }
+  for (const Place& place : passing) ledger.release(device, place);
   graph.recipe(id).seconds = expected_seconds(graph.recipe(id).key, completion.seconds, true);
   ++last_plan[device].operations;
   for (StorageId each : made) {

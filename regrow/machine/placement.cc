@@ -196,6 +196,8 @@ Place Placement::place(std::size_t bytes, std::vector<PageAction>& actions) {
   return bytes > largest_small ? state_->place_large(bytes, actions) : state_->place_small(bytes, actions);
 }
 
+void Placement::refused(std::span<const PageAction> actions) noexcept { state_->pool.refused(actions); }
+
 void Placement::release(const Place& place) noexcept {
   if (place.bytes == 0) return;
   const std::uint64_t at = place.offset / granule;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace regrow::machine {
@@ -55,6 +56,9 @@ class Placement {
   // Appends what the arena must do first. Requires fits(bytes), else throws std::logic_error. Alignment: 64 bytes; 4096 from one
   // granule on.
   Place place(std::size_t bytes, std::vector<PageAction>& actions);
+  // The arena could not carry out the first of these actions, the last ones that were asked for, and has not tried the others: what
+  // they would have committed or moved is not counted as backed by pages any more. What was placed there must be released next.
+  void refused(std::span<const PageAction> actions) noexcept;
   // Ends the process with a message if nothing stands there: bytes of someone else would be lost.
   void release(const Place& place) noexcept;
   // Gives free granules back until at most `bytes` are committed, or none is free. Returns whether it got there.

@@ -21,6 +21,7 @@ void Machine::State::push_refusal(std::size_t required, std::size_t smallest) {
   Action& action = queue.push(Action::Kind::refuse, short_device);
   action.required = required;
   action.smallest = smallest;
+  action.no_pages = no_pages;
 }
 
 void Machine::State::keep_refusal(ErrorId error) { refusal = error; }

@@ -32,6 +32,7 @@ struct Machine::State {
   void answer(const Completion& completion);
   void begin();
   void push_pages(std::uint8_t device);
+  void pages_refused();
   void note(Action::Kind kind, StorageId storage, Why why);
   void note_retired(Payload payload) { queue.push(Action::Kind::retired).payload = payload; }
   Operand operand_of(StorageId id) const noexcept {
@@ -51,6 +52,8 @@ struct Machine::State {
   void sweep();
   void poison(StorageId id, ErrorId error);
   void lose(RecipeId id, ErrorId error);  // it failed when run again: what is not resident and depends on it is poisoned
+  void lose_value(StorageId id, ErrorId error);  // its only copy is gone: likewise
+  void lose_all(ErrorId error);                  // of `lost`
   StorageId poisoned_storage(std::uint8_t device, ErrorId error);
   void unlink_dead(StorageId id);
 
@@ -82,13 +85,15 @@ struct Machine::State {
   // Plans (materialize.cc).
   bool choose_plan();                           // keeps or frees, by the room there is; false: it cannot fit
   bool surely_fits(bool evictions) noexcept;    // with the command's own needs; if asked, by evicting all that is not pinned
-  void run_plan(Stage ready, Stage refused);
+  void run_plan(Stage ready, Stage refused, Stage again);
   void plan_step();
   void read_back(StorageId id);
-  void swapped_in(StorageId id);
+  void swapped_in(StorageId id, ErrorId error);
+  void not_read_back(StorageId id, ErrorId error);
   void regrow(RecipeId id);
   void place_regrown(const Recipe& recipe);
   void regrown(const Completion& completion);
+  void give_step_back();
   void short_of_room();
   void abandon_plan();
   void end_plan(Stage then);
@@ -125,6 +130,7 @@ struct Machine::State {
   void record();
   void doom_readers_of_replaced();
   void launch();
+  void launch_refused();
   StorageId lender_of(const OutputSpec& output) const noexcept;
   bool may_lend(std::size_t input, const OutputSpec& output) const noexcept;
   void finish_run(const Completion& completion);
@@ -139,8 +145,10 @@ struct Machine::State {
   // Other commands (commands.cc).
   void put(Slot slot, std::uint8_t device, std::size_t bytes);
   void place_subject();
+  void put_refused();
   void filled(ErrorId error);
   void want(StorageId id);  // fetch and swap_in
+  void bring_subject();
   void wanted();
   void finish_wanted();
   void want_refused();
@@ -214,9 +222,11 @@ struct Machine::State {
   bool bounded = false;
   std::size_t brought_before = 0;            // by plans before the one that runs
   Stage plan_ready = nullptr, plan_refused = nullptr;
+  Stage plan_again = nullptr;                // a value could not be read back: what makes a plan without it
   std::vector<StorageId> made;               // storages that the running step makes
   std::vector<Place> passing;                // places that it gives back at once
   std::uint8_t short_device = 0;             // where a plan did not fit
+  bool no_pages = false;                     // nor would it have: the system refused pages there
   std::vector<Need> own_need;                // by device: what the command needs on top of its plan
   std::vector<PlanInfo> last_plan;
   std::vector<std::size_t> sizes;

@@ -95,8 +95,12 @@ bool Arena::border(std::size_t granule) const noexcept {
   return before == no_access || here == no_access ? before != here : before + 1 != here;
 }
 
+void Arena::grow_pages(std::size_t end) {
+  if (pages_.size() < end) pages_.resize(std::max(end, std::min(pages_.size() * 2, reserved_ / granule_bytes)));
+}
+
 void Arena::set_pages(std::size_t first, std::size_t count, std::uint32_t origin, bool committed) {
-  if (pages_.size() < first + count) pages_.resize(std::max(first + count, std::min(pages_.size() * 2, reserved_ / granule_bytes)));
+  grow_pages(first + count);
   for (std::size_t g = first; g <= first + count; ++g) mappings_ -= border(g) ? 1 : 0;
   for (std::size_t g = 0; g < count; ++g) {
     pages_[first + g] = {origin == no_access ? no_access : origin + static_cast<std::uint32_t>(g), committed};
@@ -108,13 +112,14 @@ void Arena::commit(std::uint64_t offset, std::size_t bytes) {
   check_range("commit: not a free range", offset, bytes, false);
   if (limit_ != 0 && bytes > limit_ - committed_) die("commit: more than the limit", offset, bytes, committed_, limit_);
   std::byte* const start = base_ + offset;
+  const auto first = static_cast<std::size_t>(offset / granule_bytes);
+  grow_pages(first + bytes / granule_bytes);
   // What was moved away or returned may still be mapped: its own mapping is made anew, so that it is one with its neighbours.
   if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) {
     const int error = errno;
     fail("the system has no memory for {} more: {}", format_bytes(bytes), std::generic_category().message(error));
   }
   if (!keeps_addresses_) madvise(start, bytes, MADV_HUGEPAGE);  // advice: a kernel without huge pages does without
-  const auto first = static_cast<std::size_t>(offset / granule_bytes);
   for (std::size_t g = first; g < first + bytes / granule_bytes; ++g) {
     const bool kept = g < pages_.size() && pages_[g].origin != no_access;
     set_pages(g, 1, kept ? pages_[g].origin : static_cast<std::uint32_t>(g), true);
@@ -179,6 +184,13 @@ std::size_t Arena::move_some(std::size_t from, std::size_t to, std::size_t count
   const std::size_t bytes = n * granule_bytes;
   hide(from * granule_bytes, bytes);
   committed_ -= bytes;
+  // The kernel makes room for what it then refuses to move: the target may be a hole, which anybody could be given.
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(base_ + to * granule_bytes, bytes, PROT_NONE, flags, -1, 0) == MAP_FAILED) {
+    const int error = errno;
+    fail("the system has no addresses for {}: {}", format_bytes(bytes), std::generic_category().message(error));
+  }
+  set_pages(to, n, no_access, false);
   commit(to * granule_bytes, bytes);
   return n;
 }
@@ -190,7 +202,17 @@ void Arena::move(std::uint64_t from, std::uint64_t to, std::size_t bytes) {
   const std::size_t first = from / granule_bytes, target = to / granule_bytes, count = bytes / granule_bytes;
   unpoison(base_ + from, bytes);
   unpoison(base_ + to, bytes);
-  for (std::size_t done = 0; done < count;) done += move_some(first + done, target + done, count - done);
+  grow_pages(target + count);
+  const std::size_t rest = committed_ - bytes;
+  std::size_t done = 0;
+  try {
+    while (done < count) done += move_some(first + done, target + done, count - done);
+  } catch (...) {
+    hide(from, bytes);
+    if (done > 0) hide(to, done * granule_bytes);
+    committed_ = rest;
+    throw;
+  }
   hide(from, bytes);  // the addresses stayed mapped, so that no other thread could be given them meanwhile
 }
 

@@ -34,11 +34,12 @@ class Arena {
   // The hard limit; 0: none. Aborts the process if it is below what is committed: the machine must have shed first.
   void set_limit(std::size_t bytes);
   // All offsets and sizes are multiples of granule_bytes; what is not there, or there already, aborts the process.
-  // Readable and writable from here on; the limit is asserted. Throws Error if the system has no memory for it.
+  // Readable and writable from here on; the limit is asserted. Throws Error if the system has no memory for it: nothing has changed.
   void commit(std::uint64_t offset, std::size_t bytes);
   void decommit(std::uint64_t offset, std::size_t bytes);  // pages go back to the system; the range may be committed again
   // The pages of `from` now stand at `to` (mremap: no bytes are copied, committed() does not change). `to` is not committed before,
-  // `from` not after, and they do not overlap. The contents are unspecified: a kernel that cannot move pages gives new ones.
+  // `from` not after, and they do not overlap. The contents are unspecified: a kernel that cannot move pages gives new ones. Throws
+  // Error if it has none to give: then neither is committed.
   void move(std::uint64_t from, std::uint64_t to, std::size_t bytes);
   // Number of mappings that the arena has made. At half the system's limit the addresses of decommitted granules stay mapped
   // (their pages are returned all the same) and huge pages are switched off, so that it grows no further.
@@ -51,6 +52,7 @@ class Arena {
 
  private:
   void check_range(const char* what, std::uint64_t offset, std::size_t bytes, bool committed) const;
+  void grow_pages(std::size_t end);
   void set_pages(std::size_t first, std::size_t count, std::uint32_t origin, bool committed);
   void hide(std::uint64_t offset, std::size_t bytes);
   void keep_mappings_few();

@@ -19,6 +19,18 @@ namespace {
 
 bool is_callback(const Operation& operation) { return &operation.op->record() == &record_of<"callback">(); }
 
+std::string text_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return error.message();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
+
 std::string inputs_text(const Operation& operation) {
   std::string text;
   for (const Value* value : operation.inputs) text += (text.empty() ? "" : ", ") + to_string(value->desc);
@@ -56,7 +68,7 @@ machine::Completion Executor::act(const Action& action, const Command& command) 
   using Kind = Action::Kind;
   switch (action.kind) {
     case Kind::run: return run(action);
-    case Kind::pages: memory_->carry_out(action.device, action.page); last_end_ns_ = 0; return {};
+    case Kind::pages: return pages(action);
     case Kind::fill: fill(action, command); return {};
     case Kind::measure: return measure(action);
     case Kind::swap_out: return swap_out(action);
@@ -68,6 +80,17 @@ machine::Completion Executor::act(const Action& action, const Command& command) 
     case Kind::retired: operations_.retire(action.payload); return {};
   }
   return {};
+}
+
+machine::Completion Executor::pages(const Action& action) {
+  last_end_ns_ = 0;
+  try {
+    memory_->carry_out(action.device, action.page);
+    return {};
+  } catch (...) {
+    no_pages_ = std::current_exception();
+    return {.error = 1};
+  }
 }
 
 std::byte* Executor::base_of(const machine::Operand& operand) {
@@ -168,15 +191,7 @@ machine::Completion Executor::measure(const Action& action) {
 
 Failure Executor::failure_of(const Operation& operation) const {
   Failure failure{.site = operation.site, .cause = std::current_exception()};
-  std::string text = "an unknown exception";
-  try {
-    throw;
-  } catch (const Error& error) {
-    text = error.message();
-  } catch (const std::exception& error) {
-    text = error.what();
-  } catch (...) {
-  }
+  const std::string text = text_of(failure.cause);
   const bool named = text.starts_with(fmt::format("{}: ", operation.op->name()));
   failure.message = (named ? text : fmt::format("{}: {}", name_of(operation), text)) + inputs_text(operation);
   return failure;
@@ -189,7 +204,9 @@ machine::Completion Executor::refuse(const Action& action, const Command& comman
   }
   const std::size_t budget = machine_.usage(action.device).budget_bytes;
   Failure failure{.site = command.site, .out_of_budget = true, .required = action.required, .smallest = action.smallest};
-  if (command.kind == Command::Kind::set_budget) {
+  if (action.no_pages) {
+    failure = {.message = fmt::format("{}: {}", what, text_of(no_pages_)), .site = command.site, .cause = no_pages_};
+  } else if (command.kind == Command::Kind::set_budget) {
     failure.message = fmt::format("set_memory_budget: {} of {} are held and cannot go, more than {}", format_bytes(action.required),
                                   to_string(Device(action.device)), format_bytes(command.value));
   } else if (budget == 0) {
@@ -223,12 +240,32 @@ machine::Completion Executor::swap_out(const Action& action) {
 machine::Completion Executor::swap_in(const Action& action) {
   last_end_ns_ = 0;
   Storage& kept = storage(action.operand.storage);
+  try {
+    host_.read(action.operand.storage, {base_of(action.operand), action.operand.place.bytes});
+  } catch (const std::exception&) {
+    host_.forget(action.operand.storage);
+    return not_read_back(action);
+  }
   kept.resident = true;
-  host_.read(action.operand.storage, {base_of(action.operand), action.operand.place.bytes});
   host_.forget(action.operand.storage);
   watch_.emit({.kind = EventKind::swap_in, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
   watch_.emit({.kind = EventKind::tensor_produce, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
   return {};
+}
+
+// The value is computed again if it can be; else it is lost, and whoever waits for it, or for what needs it, is told.
+machine::Completion Executor::not_read_back(const Action& action) {
+  Failure failure{.message = fmt::format("swap_in: {}", text_of(std::current_exception())), .cause = std::current_exception()};
+  if (action.regrow) {
+    log().warn("{}; it is computed again", failure.message);
+    const ErrorId id = errors_.add(std::move(failure));
+    errors_.tell(id);
+    return {.error = id};
+  }
+  const ErrorId id = fail(std::move(failure));
+  regrowing_failed_ = true;
+  errors_.retain(id);
+  return {.error = id};
 }
 
 void Executor::fill(const Action& action, const Command& command) {

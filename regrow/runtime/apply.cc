@@ -115,20 +115,7 @@ bool Executor::infer_late(Command& command) {
   } catch (const std::exception& error) {
     const auto* known = dynamic_cast<const Error*>(&error);
     last_error_ = fail({.message = known ? known->message() : error.what(), .site = command.site, .cause = std::current_exception()});
-    deletes_.clear();
-    std::vector<machine::Slot> outputs;
-    for (const CommandOutput& output : command.outputs) {
-      Value* value = values_.create();
-      value->tensor = value->root = output.tensor;
-      value->desc = output.desc;
-      slot(output.slot) = value;
-      outputs.push_back(output.slot);
-    }
-    for (SlotIndex index : command.deletes)
-      if (std::find(outputs.begin(), outputs.end(), index) == outputs.end()) deletes_.push_back(index);
-    machine_.apply_failed(outputs, deletes_, last_error_);
-    drive(command);
-    finish_apply(command, 0);
+    poison(command, last_error_);
     return false;
   }
   for (std::size_t k = 0; k < inferred_.size(); ++k) {
@@ -140,6 +127,24 @@ bool Executor::infer_late(Command& command) {
                  .tensor = output.tensor, .name = command.op->name(), .desc = &output.desc});
   }
   return true;
+}
+
+// The operation has failed before the machine could be told of it.
+void Executor::poison(Command& command, ErrorId error) {
+  deletes_.clear();
+  std::vector<machine::Slot> outputs;
+  for (const CommandOutput& output : command.outputs) {
+    Value* value = values_.create();
+    value->tensor = value->root = output.tensor;
+    value->desc = output.desc;
+    slot(output.slot) = value;
+    outputs.push_back(output.slot);
+  }
+  for (SlotIndex index : command.deletes)
+    if (std::find(outputs.begin(), outputs.end(), index) == outputs.end()) deletes_.push_back(index);
+  machine_.apply_failed(outputs, deletes_, error);
+  drive(command);
+  finish_apply(command, error);
 }
 
 void Executor::finish_apply(Command& command, ErrorId inherited) {

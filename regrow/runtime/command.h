@@ -71,6 +71,7 @@ struct Command {
   // Ready for its next use; vectors keep what they hold.
   void reset() {
     ends_batch = infer_late = false;
+    device = 0;
     waiter = nullptr;
     op.reset();
     inputs.resize(0);

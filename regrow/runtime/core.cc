@@ -99,8 +99,10 @@ void Channel::Core::leave(Lock& lock, bool flush) noexcept {
 void Channel::Core::tell_noted(Lock& lock) noexcept {
   if (noted_.empty()) [[likely]] return lock.unlock();
   const std::vector<Event> events = std::exchange(noted_, {});
+  Observer* const observer = watch_.registered();  // also of a profile that this call has ended
   lock.unlock();
-  for (const Event& event : events) watch_.emit(event);
+  for (const Event& event : events)
+    if (observer) runtime::deliver(*observer, event);
 }
 
 void Channel::Core::wait_for(Waiter& waiter, Kind kind, std::uint64_t id) noexcept {
@@ -109,16 +111,27 @@ void Channel::Core::wait_for(Waiter& waiter, Kind kind, std::uint64_t id) noexce
   watch_.emit({.kind = EventKind::wait_end, .id = id, .name = name_of(kind)});
 }
 
+// Announces the end of what lives on the host alone, and has the worker do the same for the rest.
+void Channel::Core::end_profile() {
+  if (!watch_.profiling()) return;
+  for (const auto& [tensor, desc] : only_here())
+    noted_.push_back({.kind = EventKind::tensor_erase, .flag = true, .device = desc.device.index, .time_ns = now_ns(), .tensor = tensor});
+  watch_.set_profiling(false);
+  commit(stream_.buffer.begin(Kind::stop_profile, {}));
+}
+
 // The last reference to a tensor is gone: it is deleted by the last operation that names it, if that still waits in the window.
 void Channel::Core::drop_reference(Slot* target) noexcept {
   if (!target) return;
   runtime::CommandBuffer& buffer = stream_.buffer;
   if (!target->on_worker) {
-    if (watch_) noted_.push_back({.kind = EventKind::tensor_erase, .time_ns = now_ns(), .tensor = target->tensor});
+    if (watch_) noted_.push_back({.kind = EventKind::tensor_erase, .device = target->desc.device.index, .time_ns = now_ns(),
+                                  .tensor = target->tensor});
   } else if (buffer.open(target->last_use) && target->last_command->kind == Kind::apply) {
     target->last_command->deletes.push_back(target->index);
   } else {
     Command& command = buffer.begin(Kind::del, {});
+    command.device = target->desc.device.index;
     command.inputs.push_back(target->index);
     commit(command);
   }
@@ -131,10 +144,7 @@ void Channel::Core::close(Site site) {
   Lock lock(stream_.mutex);
   if (state_.load() != State::open) return;
   state_ = State::closing;
-  if (watch_.profiling()) {
-    watch_.set_profiling(false);
-    commit(stream_.buffer.begin(Kind::stop_profile, site));
-  }
+  end_profile();
   constants_.clear(slots_, [&](Slot& slot) {
     if (--slot.references == 0) drop_reference(&slot);
   });

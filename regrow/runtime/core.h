@@ -114,6 +114,10 @@ class Channel::Core final : public runtime::Returns,
   void tell_issued(const Issued& issued, const Op& op) const;
   std::string scope_path() const;
 
+  // Settings and observation (settings.cc).
+  std::vector<std::pair<std::uint64_t, Desc>> only_here();
+  void end_profile();
+
   // Asking (ask.cc).
   Command& ask(Kind kind, Slot& slot, runtime::Waiter& waiter, Site site);
   void learn(Handle handle, const Desc& desc);

@@ -39,12 +39,13 @@ std::size_t Executor::execute(CommandBuffer::Cursor head) {
     apply(group->command);
     neediest_ = {};
     operators_ += group->members - 1;
-    for (std::uint64_t tensor : group->vanished) watch_.emit({.kind = EventKind::tensor_erase, .tensor = tensor});
+    for (std::uint64_t tensor : group->vanished)
+      watch_.emit({.kind = EventKind::tensor_erase, .device = group->command.device, .tensor = tensor});
   } else {
     carry_out(*head);
   }
   if (watch_) [[unlikely]] {
-    sample_memory(head->device);
+    sample_memory();
     bracket(EventKind::command_end);
   }
   return commands;
@@ -160,7 +161,8 @@ void Executor::forget_slot(SlotIndex index) {
   Value* value = slots_[index];
   slots_[index] = nullptr;
   // A tensor with memory of its own is erased with its storage; a view, or one that never had memory, is gone now.
-  if (value->is_view() || value->error != 0) watch_.emit({.kind = EventKind::tensor_erase, .tensor = value->tensor});
+  if (value->is_view() || value->error != 0)
+    watch_.emit({.kind = EventKind::tensor_erase, .device = value->desc.device.index, .tensor = value->tensor});
   if (value->error != 0) {
     errors_.release(value->error);
     value->error = 0;
@@ -180,8 +182,13 @@ void Executor::read(Command& command) {
     const machine::Operand operand = machine_.operand(index);
     const Value& value = *slots_[index];
     const View view{&value.desc, base_of(operand) + value.offset};
-    if (command.waiter->destination) copy_strided(view, command.waiter->destination);
-    else command.waiter->value = HostArray::gather(view);
+    try {
+      if (command.waiter->destination) copy_strided(view, command.waiter->destination);
+      else command.waiter->value = HostArray::gather(view);
+    } catch (const std::exception&) {  // the caller cannot be given a copy: the tensor is as good as before
+      error = fail({.message = fmt::format("read: no host memory for {}", to_string(value.desc)), .site = command.site,
+                    .cause = std::current_exception()}, false);
+    }
   }
   answer(command, error);
 }
@@ -271,7 +278,7 @@ void Executor::set_budget(Command& command) {
   const ErrorId refused = machine_.refused();
   if (refused == 0) {
     budgeted_[command.device] = command.value != 0;
-    memory_->arena(command.device).set_limit(command.value);
+    memory_->set_limit(command.device, command.value);
   }
   answer(command, refused);
 }

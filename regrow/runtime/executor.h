@@ -48,6 +48,7 @@ class Executor {
     std::uint64_t tensor = 0;  // that it was made for; 0: none has bytes here
     std::size_t bytes = 0;
     bool resident = false;
+    std::uint8_t device = 0;
     std::unique_ptr<DeviceTensor> foreign;
     std::byte* foreign_base = nullptr;
   };
@@ -56,6 +57,7 @@ class Executor {
   void apply(Command& command);
   void load(Command& command, Operation& operation);
   bool infer_late(Command& command);
+  void poison(Command& command, ErrorId error);
   void submit(Command& command, machine::Payload payload);
   std::uint32_t reuse_mask(const Operation& operation, std::size_t output) const;
   void finish_apply(Command& command, ErrorId inherited);
@@ -81,11 +83,13 @@ class Executor {
   // What the machine wants done (actions.cc).
   void drive(const Command& command);
   machine::Completion act(const Action& action, const Command& command);
+  machine::Completion pages(const Action& action);
   machine::Completion run(const Action& action);
   machine::Completion measure(const Action& action);
   machine::Completion refuse(const Action& action, const Command& command);
   machine::Completion swap_out(const Action& action);
   machine::Completion swap_in(const Action& action);
+  machine::Completion not_read_back(const Action& action);
   void fill(const Action& action, const Command& command);
   void compute(Operation& operation, const Action& action);
   void views_of(std::span<const machine::Operand> operands, std::span<Value* const> values, std::vector<View>& out);
@@ -100,7 +104,7 @@ class Executor {
   void tell_release(Storage& kept, std::uint8_t device, std::string_view why, bool survives);
   void released(const Action& action);
   void erased(const Action& action);
-  void sample_memory(std::uint8_t device);
+  void sample_memory();
   void start_profile();
   void stop_profile();
 
@@ -132,7 +136,8 @@ class Executor {
   machine::Payload current_ = 0;   // apply: the operation that runs
   std::string_view neediest_;      // fused: the member to name when it does not fit
   ErrorId last_error_ = 0;         // of the command that runs: what the operation itself failed with
-  bool regrowing_failed_ = false;  // ever: then values may be poisoned that were good
+  bool regrowing_failed_ = false;  // ever, or a value could not be read back: then values may be poisoned that were good
+  std::exception_ptr no_pages_;    // why the system refused pages, the last time
   std::uint64_t operators_ = 0, failed_puts_ = 0;
   std::uint64_t last_end_ns_ = 0;
   bool warned_ = false;            // of a drop that was ignored
@@ -145,7 +150,10 @@ class Executor {
   std::vector<View> in_views_, out_views_;
   std::vector<std::size_t> sizes_;
   std::vector<std::uint64_t> scratch_ids_, delete_ids_;
-  std::size_t sampled_live_ = 0, sampled_committed_ = 0;
+  struct Sample {
+    std::size_t live = 0, committed = 0;
+  };
+  std::array<Sample, max_devices> sampled_{};  // what an observer was told last
 };
 
 }  // namespace regrow::runtime

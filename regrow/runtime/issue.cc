@@ -296,7 +296,8 @@ void Channel::Core::tell_issued(const Issued& issued, const Op& op) const {
   event.kind = EventKind::op_execute_end;
   watch_.emit(event);
   for (std::size_t k = 0; k < issued.outputs.size(); ++k)
-    watch_.emit({.kind = EventKind::tensor_produce, .reason = Reason::host, .tensor = issued.outputs[k], .desc = &issued.descs[k]});
+    watch_.emit({.kind = EventKind::tensor_produce, .reason = Reason::host, .device = issued.descs[k].device.index,
+                 .tensor = issued.outputs[k], .desc = &issued.descs[k]});
 }
 
 }  // namespace regrow

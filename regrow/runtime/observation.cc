@@ -54,6 +54,7 @@ void Executor::made(const machine::Operand& operand, const Value& value) {
     if (kept.resident && kept.tensor == value.tensor) return;  // computed again for the sake of a sibling
     kept.tensor = value.tensor;
     kept.bytes = value.storage_bytes;
+    kept.device = operand.device;
     kept.resident = true;
   }
   if (watch_) [[unlikely]] tell_produced(value);
@@ -74,34 +75,35 @@ void Executor::tell_release(Storage& kept, std::uint8_t device, std::string_view
 void Executor::released(const Action& action) {
   Storage& kept = storage(action.operand.storage);
   tell_release(kept, action.operand.device, why_names[static_cast<std::size_t>(action.why)], false);
-  if (!watch_ || kept.tensor == 0) return;
-  Event event{.kind = EventKind::drop, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes};
-  if (action.why == Action::Why::dropped) watch_.emit(event);
-  event.kind = EventKind::cascade;
-  if (action.why == Action::Why::cascade) watch_.emit(event);
+  if (kept.tensor == 0 || action.why != Action::Why::dropped) return;
+  watch_.emit({.kind = EventKind::drop, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
 }
 
 void Executor::erased(const Action& action) {
   Storage& kept = storage(action.operand.storage);
   tell_release(kept, action.operand.device, "deleted", false);
+  if (kept.tensor != 0 && action.why == Action::Why::cascade)
+    watch_.emit({.kind = EventKind::cascade, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
   if (kept.tensor != 0) watch_.emit({.kind = EventKind::tensor_erase, .device = action.operand.device, .tensor = kept.tensor});
   kept.tensor = 0;
   kept.foreign.reset();
 }
 
-void Executor::sample_memory(std::uint8_t device) {
-  const machine::Usage usage = machine_.usage(device);
-  if (usage.live_bytes == sampled_live_ && usage.committed_bytes == sampled_committed_) return;
-  sampled_live_ = usage.live_bytes;
-  sampled_committed_ = usage.committed_bytes;
-  watch_.emit({.kind = EventKind::memory_sample, .device = device, .bytes = usage.live_bytes, .committed = usage.committed_bytes});
+void Executor::sample_memory() {
+  for (std::uint8_t device = 0; device < max_devices; ++device) {
+    const machine::Usage usage = machine_.usage(device);
+    Sample& last = sampled_[device];
+    if (usage.live_bytes == last.live && usage.committed_bytes == last.committed) continue;
+    last = {usage.live_bytes, usage.committed_bytes};
+    watch_.emit({.kind = EventKind::memory_sample, .device = device, .bytes = last.live, .committed = last.committed});
+  }
 }
 
 // A profile begins in the middle of a life: whoever watches is told of every tensor that there is, and where it is. Tensors that the
 // user has deleted, and that recipes or views still need, are ghosts.
 void Executor::start_profile() {
   watch_.set_profiling(true);
-  sampled_live_ = sampled_committed_ = ~std::size_t{0};
+  sampled_.fill({});
   if (!watch_) return;
   std::vector<bool> announced(storages_.size(), false);
   for (const bool views : {false, true}) {
@@ -122,9 +124,10 @@ void Executor::start_profile() {
     for (std::size_t id = 0; !views && id < storages_.size(); ++id) {
       const Storage& kept = storages_[id];
       if (announced[id] || kept.tensor == 0) continue;
-      watch_.emit({.kind = EventKind::tensor_declare, .flag = true, .tensor = kept.tensor, .bytes = kept.bytes, .name = "ghost",
-                   .detail = kept.resident ? "resident" : "dropped"});
-      if (kept.resident) watch_.emit({.kind = EventKind::tensor_produce, .tensor = kept.tensor, .bytes = kept.bytes});
+      watch_.emit({.kind = EventKind::tensor_declare, .flag = true, .device = kept.device, .tensor = kept.tensor, .bytes = kept.bytes,
+                   .name = "ghost", .detail = kept.resident ? "resident" : "dropped"});
+      if (kept.resident)
+        watch_.emit({.kind = EventKind::tensor_produce, .device = kept.device, .tensor = kept.tensor, .bytes = kept.bytes});
     }
   }
 }
@@ -134,14 +137,15 @@ void Executor::stop_profile() {
     Storage& kept = storages_[id];
     if (kept.tensor == 0) continue;
     const bool resident = kept.resident;
-    tell_release(kept, 0, "profile ends", true);
+    tell_release(kept, kept.device, "profile ends", true);
     kept.resident = resident;
-    watch_.emit({.kind = EventKind::tensor_erase, .flag = true, .tensor = kept.tensor});
+    watch_.emit({.kind = EventKind::tensor_erase, .flag = true, .device = kept.device, .tensor = kept.tensor});
   }
   for (SlotIndex index = 0; watch_ && index < slots_.size(); ++index) {
     if (!slots_[index]) continue;
     const Value& value = *slots_[index];
-    if (value.is_view() || value.error != 0) watch_.emit({.kind = EventKind::tensor_erase, .flag = true, .tensor = value.tensor});
+    if (value.is_view() || value.error != 0)
+      watch_.emit({.kind = EventKind::tensor_erase, .flag = true, .device = value.desc.device.index, .tensor = value.tensor});
   }
   watch_.emit({.kind = EventKind::profile_end});
   watch_.set_profiling(false);

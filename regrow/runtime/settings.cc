@@ -60,15 +60,21 @@ void Channel::Core::observe(Observer* observer) {
   finish_question(lock, waiter, command);
 }
 
+// Tensors that the worker does not know, while somebody watches.
+std::vector<std::pair<std::uint64_t, Desc>> Channel::Core::only_here() {
+  std::vector<std::pair<std::uint64_t, Desc>> found;
+  for (runtime::SlotIndex i = 0; watch_ && i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.in_use && slot.target == i && !slot.on_worker) found.emplace_back(slot.tensor, slot.desc);
+  }
+  return found;
+}
+
 void Channel::Core::start_profile() {
   Lock lock = enter({});
   if (watch_.profiling()) return;
   watch_.set_profiling(true);
-  std::vector<std::pair<std::uint64_t, Desc>> on_host;  // tensors that the worker does not know
-  for (runtime::SlotIndex i = 0; watch_ && i < slots_.size(); ++i) {
-    const Slot& slot = slots_[i];
-    if (slot.in_use && slot.target == i && !slot.on_worker) on_host.emplace_back(slot.tensor, slot.desc);
-  }
+  const auto on_host = only_here();
   lock.unlock();
   watch_.emit({.kind = EventKind::profile_begin});  // before the worker can announce anything
   lock = enter({});
@@ -81,18 +87,8 @@ void Channel::Core::start_profile() {
 
 void Channel::Core::stop_profile() {
   Lock lock = enter({});
-  if (!watch_.profiling()) return;
-  std::vector<std::uint64_t> on_host;
-  for (runtime::SlotIndex i = 0; watch_ && i < slots_.size(); ++i) {
-    const Slot& slot = slots_[i];
-    if (slot.in_use && slot.target == i && !slot.on_worker) on_host.push_back(slot.tensor);
-  }
-  Observer* const observer = watch_.observer();
-  watch_.set_profiling(false);
-  commit(stream_.buffer.begin(Kind::stop_profile, {}));
+  end_profile();
   leave(lock, false);
-  for (std::uint64_t tensor : on_host)
-    if (observer) runtime::deliver(*observer, {.kind = EventKind::tensor_erase, .flag = true, .tensor = tensor});
 }
 
 void Channel::Core::push_scope(std::string_view name) {

@@ -16,6 +16,22 @@ constexpr std::uint64_t quiet_ns = 2'000;  // without a new command: the callers
 constexpr int spins_a_look = 16;           // at the clock
 constexpr std::uint64_t progress_steps = 64;
 
+// What every call throws from now on. There may be no memory to say more than what happened.
+std::exception_ptr failure_of_worker(const std::exception_ptr& cause, Site site) noexcept {
+  try {
+    std::string text = "an unknown exception";
+    try {
+      std::rethrow_exception(cause);
+    } catch (const std::exception& error) {
+      text = error.what();
+    } catch (...) {
+    }
+    return Failure{.message = fmt::format("the worker failed: {}", text), .site = site, .cause = cause}.thrown();
+  } catch (...) {
+    return cause;
+  }
+}
+
 }  // namespace
 
 void Worker::start(const Options& options, std::weak_ptr<Returns> returns) {
@@ -59,15 +75,7 @@ bool Worker::step() {
       commands = executor_->execute(head);
       if (auto fatal = executor_->fatal()) die(std::move(fatal));
     } catch (...) {
-      const std::exception_ptr cause = std::current_exception();
-      std::string text = "an unknown exception";
-      try {
-        throw;
-      } catch (const std::exception& error) {
-        text = error.what();
-      } catch (...) {
-      }
-      die(Failure{.message = fmt::format("the worker failed: {}", text), .site = head->site, .cause = cause}.thrown());
+      die(failure_of_worker(std::current_exception(), head->site));
       discard(*head);
     }
   }

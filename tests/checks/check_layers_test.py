@@ -82,6 +82,10 @@ class CMakeLayers(unittest.TestCase):
         self.assertIn("layer 'base' may not use 'tensor': it is not before it in REGROW_LAYERS",
                       self.refused("regrow_layer(base USES tensor)"))
 
+    def test_what_a_layer_uses_is_declared_before_it(self):
+        self.assertIn("layer 'tensor' uses 'base', which no regrow_layer() before this one declares",
+                      self.refused("regrow_layer(tensor USES base)"))
+
     def test_a_layer_is_in_the_list(self):
         self.assertIn("layer 'extra' is not in REGROW_LAYERS", self.refused("regrow_layer(extra)"))
 

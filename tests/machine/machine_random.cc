@@ -23,6 +23,8 @@ struct Settings {
   int budgets_per_mille = 0;
   std::size_t memory = 0;            // of the system
   bool recomputations_fail = false;  // one in eight
+  bool reads_fail = false;           // likewise: what is swapped out may be lost
+  bool pages_fail = false;           // one in four: the system refuses them
   bool evicts = false;               // by a policy that names any victim
 };
 
@@ -36,6 +38,8 @@ class RandomProgram {
     if (settings.recomputations_fail) {
       shell_.regrow_error = [this] { return draw(8) == 0 ? next_error() : 0; };
     }
+    if (settings_.reads_fail) shell_.read_error = [this] { return draw(8) == 0 ? next_error() : 0; };
+    if (settings_.pages_fail) shell_.refuse_pages = [this] { return draw(4) == 0 && ++refused_pages_ > 0; };
   }
 
   std::uint64_t run() {
@@ -46,6 +50,7 @@ class RandomProgram {
     }
     for (int device = 0; device < settings_.devices; ++device) shell_.set_budget(0, static_cast<std::uint8_t>(device));
     shell_.machine.check();
+    shell_.refuse_pages = nullptr;
     for (Slot slot : live_) expect(slot);
     shell_.regrow_error = nullptr;
     shell_.machine.check();
@@ -61,6 +66,7 @@ class RandomProgram {
   const Counters& counters() const { return shell_.machine.counters(); }
   std::uint64_t refusals() const { return refusals_; }
   std::uint64_t plans() const { return plans_; }
+  std::uint64_t refused_pages() const { return refused_pages_; }
 
  private:
   struct Tensor {
@@ -102,7 +108,7 @@ class RandomProgram {
 
   // A recomputation that fails may poison anything that is not resident: what is not poisoned must be right all the same.
   void learn_errors() {
-    if (!settings_.recomputations_fail) return;
+    if (!settings_.recomputations_fail && !settings_.reads_fail) return;
     for (Slot slot : live_) tensors_[slot].error = shell_.machine.error_of(slot);
   }
 
@@ -114,7 +120,12 @@ class RandomProgram {
   void expect(Slot slot) {
     expect_error(slot);
     if (tensors_[slot].error != 0) return;
-    if (!expect_value(slot)) expect_value_in_larger_budgets(slot);
+    const auto refuse_pages = shell_.refuse_pages;
+    bool found = expect_value(slot);
+    shell_.refuse_pages = nullptr;
+    if (!found && shell_.no_pages) found = expect_value(slot);
+    if (!found) expect_value_in_larger_budgets(slot);
+    shell_.refuse_pages = refuse_pages;
     expect_error(slot);
   }
 
@@ -126,7 +137,7 @@ class RandomProgram {
     const bool found = shell_.fetch(slot, tensors_[slot].value);
     if (before_it != disturbances()) return found;
     if (found && planned && shell_.machine.error_of(slot) == 0) expect_peaks();
-    if (!settings_.evicts && !found && before != standing()) throw std::logic_error("a refused fetch left traces");
+    if (!settings_.evicts && !settings_.reads_fail && !found && before != standing()) throw std::logic_error("a refused fetch left traces");
     return found;
   }
 
@@ -148,6 +159,7 @@ class RandomProgram {
 
   void expect_peaks() {
     if (settings_.evicts) return;  // ghosts may stay
+    if (settings_.reads_fail || settings_.pages_fail) return;  // plans may be made anew
     ++plans_;
     for (int device = 0; device < settings_.devices; ++device) {
       const auto d = static_cast<std::uint8_t>(device);
@@ -290,15 +302,22 @@ class RandomProgram {
     for (Slot slot : drawn.deletes) forget(slot);
     if (!shell_.refused) return;
     ++refusals_;
-    if (!settings_.evicts && drawn.deletes.empty() && before_it == disturbances() && before != standing()) {
+    const bool unchanged = !settings_.evicts && !settings_.reads_fail && drawn.deletes.empty() && before_it == disturbances();
+    if (unchanged && before != standing()) {
       throw std::logic_error("a refused operation left traces");
     }
     for (const OutputSpec& output : drawn.outputs) tensors_[output.slot].error = shell_.refusal_error;
-    if (drawn.deletes.empty()) repeat(drawn);
+    if (drawn.deletes.empty() && !shell_.no_pages) repeat(drawn);
   }
 
   // In the budget that the refusal named, the same operation is not refused again.
   void repeat(Drawn& drawn) {
+    const auto refuse_pages = std::exchange(shell_.refuse_pages, nullptr);
+    repeat_in_larger_budgets(drawn);
+    shell_.refuse_pages = refuse_pages;
+  }
+
+  void repeat_in_larger_budgets(Drawn& drawn) {
     for (int attempt = 0; attempt < settings_.devices + 1; ++attempt) {
       shell_.set_budget(shell_.smallest, shell_.refusing_device);
       if (shell_.machine.refused() != 0) throw std::logic_error("a budget that suffices is refused");
@@ -381,13 +400,13 @@ class RandomProgram {
   std::vector<StorageId> exported_;
   Payload payloads_ = 1;
   ErrorId errors_ = 1'000'000;
-  std::uint64_t refusals_ = 0, plans_ = 0;
+  std::uint64_t refusals_ = 0, plans_ = 0, refused_pages_ = 0;
   int step_ = 0;
   bool recording_ = true;
 };
 
 struct Outcome : Counters {
-  std::uint64_t refusals = 0, plans = 0;
+  std::uint64_t refusals = 0, plans = 0, refused_pages = 0;
 };
 
 Outcome run_program(const Settings& settings) {
@@ -397,7 +416,7 @@ Outcome run_program(const Settings& settings) {
   } catch (const std::exception& error) {
     ADD_FAILURE() << error.what() << " (seed " << settings.seed << ", step " << program.step_number() << ")";
   }
-  return {program.counters(), program.refusals(), program.plans()};
+  return {program.counters(), program.refusals(), program.plans(), program.refused_pages()};
 }
 
 TEST(MachineRandom, SmallProgramsKeepEveryInvariantAfterEachStep) {
@@ -461,6 +480,26 @@ TEST(MachineRandom, WhereRecomputationsFailTheRestStaysRight) {
     run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2),
                  .budgets_per_mille = static_cast<int>(seed % 3) * 15, .recomputations_fail = true});
   }
+}
+
+TEST(MachineRandom, WhereCopiesOnTheHostAreLostTheRestStaysRight) {
+  for (std::uint64_t seed = 1; seed <= 1000 && !HasFailure(); ++seed) {
+    run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2),
+                 .budgets_per_mille = static_cast<int>(seed % 3) * 15, .recomputations_fail = seed % 5 == 0, .reads_fail = true,
+                 .evicts = seed % 4 == 0});
+  }
+}
+
+// Pages that were not given are counted nowhere, and what they were for is as it was before.
+TEST(MachineRandom, WhereTheSystemRefusesPagesTheRestStaysRight) {
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= 1000 && !HasFailure(); ++seed) {
+    refused += run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2),
+                            .budgets_per_mille = static_cast<int>(seed % 3) * 15, .reads_fail = seed % 5 == 0, .pages_fail = true,
+                            .evicts = seed % 4 == 0})
+                   .refused_pages;
+  }
+  EXPECT_GT(refused, 1000u);
 }
 
 TEST(MachineRandom, LongProgramsStayRight) {

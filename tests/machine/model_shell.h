@@ -52,6 +52,8 @@ class ModelShell {
   ErrorId measure_error = 0;
   std::map<Payload, ErrorId> run_errors;  // each run of it fails
   std::function<ErrorId()> regrow_error;  // asked at each recomputation
+  std::function<bool()> refuse_pages;     // asked when pages are to be committed or moved
+  std::function<ErrorId()> read_error;    // asked when something is to be swapped in: its copy is lost
   ErrorId refusal_error = 1000;           // handed out at the next refusal, then counted up
 
   // What the last command did.
@@ -62,6 +64,7 @@ class ModelShell {
   std::vector<Ran> ran;
   std::vector<Action> notices;  // released, erased, retired, forget_swap, swap_out, swap_in
   bool refused = false;
+  bool no_pages = false;
   std::size_t required = 0, smallest = 0;
   std::uint8_t refusing_device = 0;
   std::uint64_t action_hash = 0;  // of all actions of all commands
@@ -197,9 +200,11 @@ class ModelShell {
     memory.blocks[place.offset] = {place.bytes, value};
   }
 
-  void page(std::uint8_t device, const PageAction& action) {
+  Completion page(std::uint8_t device, const PageAction& action) {
     Memory& memory = memory_[device];
     const std::uint64_t first = action.offset / granule, count = action.bytes / granule;
+    const bool refuses = action.kind != PageAction::Kind::decommit && refuse_pages && refuse_pages();
+    if (refuses && action.kind == PageAction::Kind::commit) return {.error = 1};
     for (std::uint64_t i = 0; i < count; ++i) {
       if (action.kind == PageAction::Kind::commit) {
         if (!memory.granules.insert(first + i).second) throw std::logic_error("committed twice");
@@ -207,10 +212,11 @@ class ModelShell {
       }
       if (memory.granules.erase(first + i) == 0) throw std::logic_error("moved or decommitted without pages");
       memory.blocks.erase(memory.blocks.lower_bound((first + i) * granule), memory.blocks.lower_bound((first + i + 1) * granule));
-      if (action.kind == PageAction::Kind::move && !memory.granules.insert(action.to / granule + i).second) {
+      if (action.kind == PageAction::Kind::move && !refuses && !memory.granules.insert(action.to / granule + i).second) {
         throw std::logic_error("moved onto pages");
       }
     }
+    return {.error = refuses ? 1u : 0u};
   }
 
   Completion run(const Action& action) {
@@ -234,7 +240,7 @@ class ModelShell {
   Completion answer(const Action& action) {
     const StorageId storage = action.operand.storage;
     switch (action.kind) {
-      case Action::Kind::pages: return page(action.device, action.page), Completion{};
+      case Action::Kind::pages: return page(action.device, action.page);
       case Action::Kind::fill:
         write(action.device, action.operand.place, host_value);
         return {.error = fill_error};
@@ -248,6 +254,7 @@ class ModelShell {
       case Action::Kind::swap_in: {
         const auto found = host_.find(storage);
         if (found == host_.end()) throw std::logic_error("swapped in without a host copy");
+        if (const ErrorId error = read_error ? read_error() : 0; error != 0) return host_.erase(found), Completion{.error = error};
         write(action.device, action.operand.place, found->second);
         host_.erase(found);
         return {};
@@ -256,6 +263,7 @@ class ModelShell {
         refused = true;
         required = action.required;
         smallest = action.smallest;
+        no_pages = action.no_pages;
         refusing_device = action.device;
         return {.error = ++refusal_error};
       case Action::Kind::forget_swap:

@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "regrow/memory/poison.h"
 #include "tests/process/child_process.h"
 
 namespace regrow {
@@ -39,6 +40,7 @@ TEST(Exit, RightAfterAChannelWasCreatedFiftyTimes) { expect_silent_exit("create_
 TEST(Exit, WhileACallbackRuns) { expect_exit("exit_while_a_callback_runs", 3); }
 TEST(Exit, InsideACallback) { expect_exit("exit_inside_a_callback", 3); }
 TEST(Exit, WhileACallbackThrows) { expect_exit("exit_while_a_callback_throws", 3); }
+TEST(Exit, AfterABackwardPassThirtyTimes) { expect_silent_exit("backward_and_exit", 30); }
 TEST(Exit, WhileThreadsIssue) { expect_silent_exit("threads_issue_while_main_returns", 20); }
 TEST(Exit, WhileThreadsWait) { expect_silent_exit("threads_wait_while_main_returns", 20); }
 TEST(Exit, FromAnotherThread) { expect_exit("exit_from_another_thread", 6); }
@@ -72,6 +74,26 @@ TEST(Callbacks, MayNotUseTheEngine) {
   EXPECT_FALSE(ending.hung) << ending;
   EXPECT_EQ(ending.exit_code, 0) << ending;
   EXPECT_THAT(ending.err, HasSubstr("callback"));
+}
+
+TEST(Worker, ThatFailsTellsAllWhoWaitAndHarmsNoOtherChannel) {
+  const Ending ending = run("worker_fails");
+  EXPECT_FALSE(ending.hung) << ending;
+  EXPECT_EQ(ending.exit_code, 0) << ending;
+  EXPECT_THAT(ending.err, HasSubstr("std::bad_alloc")) << ending;
+}
+
+TEST(Memory, ThatTheSystemRefusesFailsOneOperationAlone) {
+  if (memory::shadowed) GTEST_SKIP() << "a sanitizer maps more than any limit would let it";
+  const Ending pages = run("system_refuses_pages");
+  EXPECT_FALSE(pages.hung) << pages;
+  EXPECT_EQ(pages.exit_code, 0) << pages;
+  for (const char* text : {"full: the system has no memory for ", "add", "f32(4194304,)", "hand_out", "scarcity.cc"})
+    EXPECT_THAT(pages.err, HasSubstr(text)) << pages;
+  const Ending addresses = run("system_refuses_addresses");
+  EXPECT_FALSE(addresses.hung) << addresses;
+  EXPECT_EQ(addresses.exit_code, 0) << addresses;
+  EXPECT_THAT(addresses.err, HasSubstr("reserving address space for an arena")) << addresses;
 }
 
 TEST(Worker, ThatFailsClosesTheChannelWhenAskedTo) { expect_exit("worker_error_closes_the_channel", 0); }

@@ -17,6 +17,7 @@
 
 #include "regrow/regrow.h"
 #include "tests/no_leak_check.h"
+#include "tests/process/scarcity.h"
 
 namespace rg = regrow;
 
@@ -211,6 +212,13 @@ int fork_before_first_use() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
 }
 
+// B023, B024: a pass backward, and the end.
+int backward_and_exit() {
+  const rg::Tensor x = rg::ones({16}).requires_grad();
+  rg::sum(rg::tanh(x * x)).backward();
+  return 0;
+}
+
 int wait_for_ever() {
   rg::Tensor x = rg::apply(callback([] { std::this_thread::sleep_for(1h); }), {rg::ones({2})}).at(0);
   say("waiting");
@@ -323,6 +331,10 @@ const std::map<std::string, int (*)()>& scenarios() {
       {"fork_when_idle", fork_when_idle},
       {"fork_when_busy", fork_when_busy},
       {"fork_before_first_use", fork_before_first_use},
+      {"backward_and_exit", backward_and_exit},
+      {"worker_fails", worker_fails},
+      {"system_refuses_pages", system_refuses_pages},
+      {"system_refuses_addresses", system_refuses_addresses},
       {"wait_for_ever", wait_for_ever},
       {"wait_for_long_work", wait_for_long_work},
       {"threads_issue_while_main_returns", threads_issue_while_main_returns},

@@ -5,51 +5,14 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "tests/runtime/gate.h"
+#include "tests/runtime/recorder.h"
 
 namespace regrow {
 namespace {
-
-// An event with its texts and ids copied.
-struct Seen {
-  Event event;
-  std::string name, detail;
-  std::vector<std::uint64_t> inputs, outputs, deletes;
-  Shape shape;
-  std::thread::id thread;
-};
-
-class Recorder : public Observer {
- public:
-  void on_event(const Event& event) override {
-    const std::lock_guard lock(mutex_);
-    Seen seen{event, std::string(event.name), std::string(event.detail), {}, {}, {}, {}, std::this_thread::get_id()};
-    seen.inputs.assign(event.inputs.begin(), event.inputs.end());
-    seen.outputs.assign(event.outputs.begin(), event.outputs.end());
-    seen.deletes.assign(event.deletes.begin(), event.deletes.end());
-    if (event.desc) seen.shape = event.desc->shape;
-    events_.push_back(std::move(seen));
-  }
-  std::vector<Seen> all() {
-    const std::lock_guard lock(mutex_);
-    return events_;
-  }
-  std::vector<Seen> of(EventKind kind) {
-    std::vector<Seen> found;
-    for (const Seen& seen : all())
-      if (seen.event.kind == kind) found.push_back(seen);
-    return found;
-  }
-  std::size_t count(EventKind kind) { return of(kind).size(); }
-
- private:
-  std::mutex mutex_;
-  std::vector<Seen> events_;
-};
 
 class Events : public testing::Test {
  protected:
@@ -211,11 +174,18 @@ TEST_F(Events, ADeleteThatFreesGhostsCascades) {
   const Handle z = apply_one(channel, op("sum"), {y});
   channel.set_memory_budget(1 << 24);  // recipes are kept
   const Handle w = apply_one(channel, op("exp"), {z});
+  channel.start_profile();
   const Handle v = apply_one(channel, op("exp"), {w});
+  channel.sync();
+  const std::uint64_t ghost = recorder.of(EventKind::op_dispatch).at(0).inputs.at(0);
   channel.del(w);  // a ghost, for v's recipe
   channel.sync();
-  channel.start_profile();
+  EXPECT_EQ(recorder.count(EventKind::cascade), 0u);
   channel.del(v);
+  channel.sync();
+  const Seen cascade = only(EventKind::cascade);
+  EXPECT_EQ(cascade.event.tensor, ghost);
+  EXPECT_EQ(cascade.event.bytes, 4u);
   channel.del(y);
   channel.del(z);
   channel.del(x);

@@ -12,6 +12,7 @@ namespace regrow::cli {
 using Command = std::function<int()>;
 
 Command add_train(CLI::App& app);
+Command add_sample(CLI::App& app);
 Command add_ops(CLI::App& app);
 Command add_info(CLI::App& app);
 

@@ -32,21 +32,23 @@ std::string format_duration(double seconds) {
   return fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
-std::string to_string(const Standing& s) {
-  return fmt::format("step {}/{}  loss {:.4f}  {:.0f} images/s  live {}  peak {}  {} left", s.step, s.steps, s.loss,
-                     s.images_per_second, format_bytes(s.live_bytes), format_bytes(s.peak_bytes),
+std::string to_string(const Standing& s, std::string_view units) {
+  return fmt::format("step {}/{}  loss {:.4f}  {:.0f} {}/s  live {}  peak {}  {} left", s.step, s.steps, s.loss,
+                     s.items_per_second, units, format_bytes(s.live_bytes), format_bytes(s.peak_bytes),
                      format_duration(s.seconds_left));
 }
 
-std::string bar_line(const Standing& s, int columns) {
+std::string bar_line(const Standing& s, std::string_view units, int columns) {
   const std::int64_t full = s.steps > 0 ? bar_cells * s.step / s.steps : bar_cells;
-  std::string line = fmt::format("[{:.<{}}] {}", std::string(static_cast<std::size_t>(full), '#'), bar_cells, to_string(s));
+  std::string line =
+      fmt::format("[{:.<{}}] {}", std::string(static_cast<std::size_t>(full), '#'), bar_cells, to_string(s, units));
   // A line that reaches the last column wraps on some terminals, and then is not redrawn but repeated.
   if (static_cast<int>(line.size()) >= columns) line.resize(static_cast<std::size_t>(std::max(columns - 1, 0)));
   return line;
 }
 
-Progress::Progress(std::FILE* out, std::int64_t steps) : out_(out), steps_(steps), terminal_(isatty(fileno(out)) == 1) {}
+Progress::Progress(std::FILE* out, std::string_view units, std::int64_t steps)
+    : out_(out), units_(units), steps_(steps), terminal_(isatty(fileno(out)) == 1) {}
 
 bool Progress::due(std::int64_t step, double seconds) const {
   if (step == steps_) return true;
@@ -54,13 +56,13 @@ bool Progress::due(std::int64_t step, double seconds) const {
   return shown_step_ == 0 || (step - shown_step_) * lines_in_all >= steps_ || seconds - shown_at_ >= line_seconds;
 }
 
-void Progress::show(const Standing& standing, double seconds) {
-  shown_step_ = standing.step;
+void Progress::show(const Standing& standing, std::int64_t step, double seconds) {
+  shown_step_ = step;
   shown_at_ = seconds;
   if (terminal_) {
-    std::fputs(("\r\x1b[K" + bar_line(standing, columns_of(out_))).c_str(), out_);
+    std::fputs(("\r\x1b[K" + bar_line(standing, units_, columns_of(out_))).c_str(), out_);
   } else {
-    std::fputs((to_string(standing) + "\n").c_str(), out_);
+    std::fputs((to_string(standing, units_) + "\n").c_str(), out_);
   }
   drawn_ = true;
   std::fflush(out_);

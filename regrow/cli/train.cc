@@ -5,14 +5,18 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "regrow/base/clock.h"
+#include "regrow/cli/checkpoint.h"
+#include "regrow/cli/commands.h"
 #include "regrow/cli/progress.h"
-#include "regrow/data/loader.h"
+#include "regrow/data/prefetch.h"
 
 namespace regrow::cli {
 namespace {
@@ -20,30 +24,26 @@ namespace {
 // Losses are read this many steps late: the engine always has work while the program waits, and the program never runs further
 // ahead than that.
 constexpr std::size_t steps_ahead = 4;
-constexpr std::int64_t test_batch = 500;
 
 double seconds_since(std::uint64_t begin_ns) { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
 
 class Trainer {
  public:
-  Trainer(const TrainOptions& options, data::TrainAndTest sets)
-      : options_(options),
-        train_(std::move(sets.train), {.batch = options.batch, .seed = options.seed}),
-        test_(std::move(sets.test), {.batch = test_batch, .shuffle = false}) {
-    require(train_.items() > 0, "there is nothing to learn from: no training images");
-    seed(options.seed);
-    model_ = options.model->make();
-    optimizer_ =
-        std::make_unique<optim::Adam>(model_.module.parameters(), optim::AdamOptions{.learning_rate = options.learning_rate});
-    steps_ = options.steps.value_or(options.epochs * train_.batches());
+  explicit Trainer(const TrainOptions& options) : options_(options) {
+    seed(options.setting.seed);
+    model_ = options.model->make(options.setting);
+    optimizer_ = options.model->optimizer(model_.module.parameters(), options.learning_rate);
+    steps_ = options.steps.value_or(options.epochs * model_.steps_per_epoch);
+    if (!options.resume.empty()) resume();
   }
 
   TrainResult run() {
     TrainResult result;
     result.model = options_.model->name;
+    result.extent = options_.setting.extent;
     result.steps = steps_;
     learn(result);
-    result.accuracy = accuracy();
+    result.measure = measure();
     result.params_hash = hash_parameters(result.parameters);
     return result;
   }
@@ -53,44 +53,67 @@ class Trainer {
   struct Pending {
     std::int64_t step;
     Tensor loss;
-    std::int64_t images;
+    std::int64_t items;
   };
+
+  void resume() {
+    const io::Metadata metadata = io::load_checkpoint(options_.resume, {.module = &model_.module, .optimizer = optimizer_.get()});
+    first_ = io::integer_of(metadata, "steps");
+    if (first_ > steps_) {
+      throw UsageError(
+          fmt::format("{}: {} steps are done already, more than the {} in all", options_.resume.string(), first_, steps_));
+    }
+  }
+
+  void save(std::int64_t done) {
+    Training training{.model = options_.model,
+                      .extent = options_.setting.extent,
+                      .seed = options_.setting.seed,
+                      .learning_rate = options_.learning_rate,
+                      .steps = done};
+    if (model_.vocabulary.size() > 0) training.vocabulary = model_.vocabulary;
+    io::save_checkpoint(options_.checkpoint,
+                        {.module = &model_.module, .optimizer = optimizer_.get(), .metadata = metadata_of(training)});
+  }
 
   void learn(TrainResult& result) {
     sync();
     reset_peak_memory();
     const std::uint64_t issued = memory().operators;
-    Progress progress(stdout, steps_);
+    Progress progress(stdout, options_.model->units, steps_ - first_);
     begin_ns_ = last_ns_ = now_ns();
     std::deque<Pending> pending;
-    for (std::int64_t step = 0; step < steps_; ++step) {
-      pending.push_back(issue(step));
+    const std::int64_t epoch = model_.steps_per_epoch;
+    data::Prefetch<Batch> batches([this, epoch](data::Position at) { return model_.batch(at.epoch * epoch + at.index); }, epoch,
+                                  {.at = {first_ / epoch, first_ % epoch}});
+    for (std::int64_t step = first_; step < steps_; ++step) {
+      pending.push_back(issue(step, batches.next()));
       if (pending.size() > steps_ahead) finish_oldest(pending, progress);
+      const bool epoch_ends = (step + 1) % epoch == 0 && step + 1 < steps_;
+      if (epoch_ends && !options_.checkpoint.empty()) save(step + 1);
     }
     while (!pending.empty()) finish_oldest(pending, progress);
     progress.finish();
+    batches.close();
     sync();
     const MemoryReport report = memory();
     result.seconds = seconds_since(begin_ns_);
     result.loss = loss_;
     result.peak_bytes = report.peak_bytes;
+    result.working_set_bytes = report.operation_bytes;
+    result.state_bytes = state_bytes();
     result.operators = report.operators - issued;
     result.seconds_per_step = median_step();
+    if (!options_.checkpoint.empty()) save(steps_);
   }
 
-  // In a hundred levels rather than a new one each step: costs are measured for each operator with its attributes.
-  double learning_rate_at(std::int64_t step) const {
-    return options_.learning_rate * static_cast<double>(100 - 100 * step / steps_) / 100;
-  }
-
-  Pending issue(std::int64_t step) {
-    const data::Batch batch = train_.batch(step / train_.batches(), step % train_.batches());
-    optimizer_->set_learning_rate(learning_rate_at(step));
-    Tensor loss = cross_entropy(model_.logits(tensor(batch.images)), tensor(batch.labels));
+  Pending issue(std::int64_t step, const Batch& batch) {
+    optimizer_->set_learning_rate(options_.learning_rate * learning_rate_factor(step));
+    Tensor loss = model_.loss(batch);
     optimizer_->zero_grad();
     loss.backward();
     optimizer_->step();
-    return {step, loss.detach(), batch.labels.count()};
+    return {step, loss.detach(), batch.back().shape()[0]};
   }
 
   void finish_oldest(std::deque<Pending>& pending, Progress& progress) {
@@ -100,20 +123,20 @@ class Trainer {
     const std::uint64_t now = now_ns();
     seconds_.push_back(static_cast<double>(now - last_ns_) * 1e-9);
     last_ns_ = now;
-    images_ += done.images;
+    items_ += done.items;
 
     const double elapsed = seconds_since(begin_ns_);
     const std::int64_t finished = done.step + 1;
-    if (!progress.due(finished, elapsed)) return;
+    if (!progress.due(finished - first_, elapsed)) return;
     const MemoryReport report = memory();
     progress.show({.step = finished,
                    .steps = steps_,
                    .loss = loss_,
-                   .images_per_second = static_cast<double>(images_) / elapsed,
+                   .items_per_second = static_cast<double>(items_) / elapsed,
                    .live_bytes = report.live_bytes,
                    .peak_bytes = report.peak_bytes,
-                   .seconds_left = elapsed / static_cast<double>(finished) * static_cast<double>(steps_ - finished)},
-                  elapsed);
+                   .seconds_left = elapsed / static_cast<double>(finished - first_) * static_cast<double>(steps_ - finished)},
+                  finished - first_, elapsed);
   }
 
   double median_step() {
@@ -123,26 +146,18 @@ class Trainer {
     return *middle;
   }
 
-  double accuracy() {
-    if (test_.items() == 0) return 0;
-    NoGrad guard;
-    model_.module.eval();
-    std::int64_t right = 0;
-    for (std::int64_t i = 0; i < test_.batches(); ++i) {
-      const data::Batch batch = test_.batch(0, i);
-      right += count_right(model_.logits(tensor(batch.images)).to_vector<float>(), batch.labels.to_vector<std::int64_t>());
-    }
-    return static_cast<double>(right) / static_cast<double>(test_.items());
+  std::size_t state_bytes() const {
+    const auto bytes_of = [](const Tensor& tensor) { return static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype()); };
+    std::size_t bytes = 0;
+    for (const auto& [name, value] : model_.module.state_dict()) bytes += bytes_of(value);
+    for (const auto& [name, value] : optimizer_->state()) bytes += bytes_of(value);
+    return bytes;
   }
 
-  static std::int64_t count_right(const std::vector<float>& logits, const std::vector<std::int64_t>& labels) {
-    const std::size_t classes = logits.size() / labels.size();
-    std::int64_t right = 0;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto row = logits.begin() + static_cast<std::ptrdiff_t>(i * classes);
-      right += std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row == labels[i];
-    }
-    return right;
+  double measure() {
+    NoGrad guard;
+    model_.module.eval();
+    return model_.measure();
   }
 
   std::string hash_parameters(std::int64_t& count) const {
@@ -157,22 +172,23 @@ class Trainer {
   }
 
   const TrainOptions& options_;
-  data::Loader train_, test_;
   Model model_;
-  std::unique_ptr<optim::Adam> optimizer_;
-  std::int64_t steps_ = 0;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::int64_t first_ = 0, steps_ = 0;
 
   std::uint64_t begin_ns_ = 0, last_ns_ = 0;
   std::vector<double> seconds_;  // of each step
-  std::int64_t images_ = 0;
+  std::int64_t items_ = 0;
   double loss_ = 0;
 };
 
 }  // namespace
 
-TrainResult train(const TrainOptions& options) {
-  data::TrainAndTest sets = data::read_mnist(options.data.empty() ? data::find_fashion_mnist() : options.data);
-  return Trainer(options, std::move(sets)).run();
+double learning_rate_factor(std::int64_t step) {
+  constexpr std::int64_t level = 50;  // costs are measured for each operator with its attributes: not a new rate each step
+  return 1 / std::sqrt(1 + static_cast<double>(step / level * level) / 1000);
 }
+
+TrainResult train(const TrainOptions& options) { return Trainer(options).run(); }
 
 }  // namespace regrow::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a model on labelled images and says how it went. Main thread.
+// Trains a model and says how it went. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -7,34 +7,47 @@
 #include <optional>
 #include <string>
 
-#include "regrow/cli/models.h"
+#include "regrow/cli/models/model.h"
 
 namespace regrow::cli {
 
 struct TrainOptions {
   const ModelSpec* model = nullptr;
-  std::filesystem::path data;  // a folder of IDX files; empty: Fashion-MNIST where it is installed
-  std::int64_t epochs = 1;
-  std::optional<std::int64_t> steps;  // instead of epochs
-  std::int64_t batch = 64;
-  double learning_rate = 1e-3;  // at the beginning; falls to nothing along a straight line, in a hundred levels
-  std::uint64_t seed = 0;
+  Setting setting;
+  std::int64_t epochs = 1;            // counted from the beginning: what was resumed is part of it
+  std::optional<std::int64_t> steps;  // likewise; instead of epochs
+  double learning_rate = 1e-3;        // at the first step
+  std::filesystem::path checkpoint;   // written after every epoch and at the end; empty: not at all
+  std::filesystem::path resume;       // empty: from the beginning
 };
 
 struct TrainResult {
   std::string model;
-  std::int64_t steps = 0;
-  std::int64_t parameters = 0;  // numbers that were learnt
-  double seconds = 0;           // of training
-  double seconds_per_step = 0;  // median
-  double loss = 0;              // of the last batch
-  double accuracy = 0;          // share of the test images, after training
-  std::string params_hash;      // XXH64 of all parameters' bytes, by name, in hexadecimal
-  std::size_t peak_bytes = 0;   // while training
-  std::uint64_t operators = 0;  // issued while training
+  Extent extent;
+  std::int64_t steps = 0;             // from the beginning
+  std::int64_t parameters = 0;        // numbers that were learnt
+  double seconds = 0;                 // of training
+  double seconds_per_step = 0;        // median
+  double loss = 0;                    // of the last batch
+  double measure = 0;                 // what the model's spec calls it
+  std::string params_hash;            // XXH64 of all parameters' bytes, by name, in hexadecimal
+  std::size_t state_bytes = 0;        // parameters and optimizer state
+  std::size_t working_set_bytes = 0;  // the largest of one operation: its inputs, outputs and workspace
+  std::size_t peak_bytes = 0;         // while training
+  std::uint64_t operators = 0;        // issued while training
+
+  // What no budget can do without, as a part of the peak.
+  double floor_share() const {
+    return peak_bytes == 0 ? 0 : static_cast<double>(state_bytes + working_set_bytes) / static_cast<double>(peak_bytes);
+  }
 };
 
-// Shows its progress on stdout. Throws Error on bad data, and whatever the engine throws.
+// The rate of a step, as a part of the first one's: 1 / sqrt(1 + step / 1000), in levels of 50 steps. It does not depend on how
+// many steps there will be, so that a run can be stopped and continued.
+double learning_rate_factor(std::int64_t step);
+
+// Shows its progress on stdout. Throws Error on bad data and bad checkpoints, UsageError where the checkpoint has gone further
+// than was asked for, and whatever the engine throws.
 TrainResult train(const TrainOptions& options);
 
 }  // namespace regrow::cli

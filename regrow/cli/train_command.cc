@@ -1,138 +1,204 @@
 // SPDX-License-Identifier: Apache-2.0
 // `regrow train`: its options, and its result as text and JSON.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "regrow/base/units.h"
+#include "regrow/cli/checkpoint.h"
 #include "regrow/cli/commands.h"
+#include "regrow/cli/engine_options.h"
 #include "regrow/cli/progress.h"
 #include "regrow/cli/train.h"
-#include "regrow/kernels/parallel.h"
 
 namespace regrow::cli {
 namespace {
 
-// What the line said; the rest comes from the model or the engine.
-struct Line {
-  std::string model, data, json;
-  std::int64_t epochs = 1;
-  std::optional<std::int64_t> steps, batch;
-  std::optional<double> learning_rate;
-  std::uint64_t seed = 0;
-  std::optional<int> threads;
-  std::optional<std::size_t> async_level, lookahead;
+// One of the sizes that a model is made of.
+struct SizeOption {
+  const char* names;
+  std::int64_t Extent::*size;
+  const char* doc;
+};
+constexpr SizeOption size_options[] = {
+    {"--width", &Extent::width, "Features of a layer"},
+    {"--depth", &Extent::depth, "Layers or blocks"},
+    {"--batch", &Extent::batch, "Items a step"},
+    {"--length,--sequence-length", &Extent::length, "Of a sequence"},
 };
 
-std::string positive_number(const std::string& text) {
-  std::size_t read = 0;
-  double value = 0;
-  try {
-    value = std::stod(text, &read);
-  } catch (const std::exception&) {
-    read = 0;
+// What the line said; the rest comes from the checkpoint, the model or the engine.
+struct Line {
+  std::string model, size, data, json, checkpoint, resume;
+  std::optional<std::int64_t> epochs, steps, sizes[std::size(size_options)];
+  std::optional<double> learning_rate;
+  std::optional<std::uint64_t> seed;
+  EngineOptions engine;
+};
+
+const Extent& extent_of(const ModelSpec& model, const std::string& size) {
+  return size == "small" ? model.small : size == "large" ? model.large : model.medium;
+}
+
+// Takes what the checkpoint says; the line may say the same, but nothing else.
+template <class T>
+void agree(const std::optional<T>& said, T stored, std::string_view option, const Line& line) {
+  if (said && *said != stored) throw UsageError(fmt::format("{} {}: {} was made with {}", option, *said, line.resume, stored));
+}
+
+TrainOptions options_of(const Line& line) {
+  const ModelSpec& model = *find_model(line.model);
+  TrainOptions options;
+  options.model = &model;
+  options.epochs = line.epochs.value_or(model.epochs);
+  options.steps = line.steps;
+  options.learning_rate = line.learning_rate.value_or(model.learning_rate);
+  options.checkpoint = line.checkpoint;
+  options.resume = line.resume;
+  options.setting.data = line.data;
+  if (!line.data.empty() && model.data.empty())
+    throw UsageError(fmt::format("--data: {} generates what it learns from", model.name));
+  for (std::size_t i = 0; i < std::size(size_options); ++i) {
+    if (line.sizes[i] && model.medium.*size_options[i].size == 0)
+      throw UsageError(fmt::format("{}: {} has no such size", size_options[i].names, model.name));
   }
-  const bool ok = read == text.size() && !text.empty() && std::isfinite(value) && value > 0;
-  return ok ? std::string() : "'" + text + "' is not a positive number";
-}
-
-// What the engine takes for an option.
-CLI::Range range_of(std::string_view option) {
-  for (const OptionSpec& spec : option_specs()) {
-    if (spec.name == option) return CLI::Range(spec.least, spec.most);
+  if (line.resume.empty()) {
+    options.setting.extent = extent_of(model, line.size);
+    for (std::size_t i = 0; i < std::size(size_options); ++i)
+      options.setting.extent.*size_options[i].size = line.sizes[i].value_or(options.setting.extent.*size_options[i].size);
+    options.setting.seed = line.seed.value_or(0);
+    return options;
   }
-  fail("no option is named '{}'", option);
+  const Training before = read_training(line.resume);
+  if (before.model != &model)
+    throw UsageError(fmt::format("{} is a checkpoint of {}, not {}", line.resume, before.model->name, line.model));
+  for (std::size_t i = 0; i < std::size(size_options); ++i)
+    agree(line.sizes[i], before.extent.*size_options[i].size, size_options[i].names, line);
+  agree(line.seed, before.seed, "--seed", line);
+  options.setting.extent = before.extent;
+  options.setting.seed = before.seed;
+  options.setting.vocabulary = before.vocabulary;
+  options.learning_rate = line.learning_rate.value_or(before.learning_rate);
+  return options;
 }
 
-void set_engine(const Line& line) {
-  if (line.threads) kernels::set_kernel_threads(*line.threads);
-  if (line.async_level) default_channel().set_option("async_level", *line.async_level);
-  if (line.lookahead) default_channel().set_option("lookahead", *line.lookahead);
+std::string measured(const TrainResult& result, std::string_view measure) {
+  if (measure == "accuracy") return fmt::format("{:.2f} % of what it had not seen", 100 * result.measure);
+  return fmt::format("{:.4f} on what it had not seen", result.measure);
 }
 
-void print(const TrainResult& result) {
+void print(const TrainResult& result, std::string_view measure) {
   fmt::print("model       {} ({} parameters)\n", result.model, result.parameters);
   fmt::print("steps       {} in {}, {:.2f} ms each (median)\n", result.steps, format_duration(result.seconds),
              1e3 * result.seconds_per_step);
   fmt::print("operators   {}\n", result.operators);
   fmt::print("memory      {} at most\n", format_bytes(result.peak_bytes));
+  fmt::print("floor       {} of parameters and optimizer state, {} for the largest operation: {:.1f} % of that\n",
+             format_bytes(result.state_bytes), format_bytes(result.working_set_bytes), 100 * result.floor_share());
   fmt::print("parameters  xxh64 {}\n", result.params_hash);
   fmt::print("loss        {:.4f}\n", result.loss);
-  fmt::print("accuracy    {:.2f} % of the test images\n", 100 * result.accuracy);
+  fmt::print("{:<11} {}\n", measure == "held_out_loss" ? "held out" : measure, measured(result, measure));
 }
 
-void write(const TrainResult& result, std::ofstream& file, const std::string& path) {
-  const nlohmann::ordered_json json = {
-      {"model", result.model},
-      {"steps", result.steps},
-      {"seconds_per_step", result.seconds_per_step},
-      {"loss", result.loss},
-      {"accuracy", result.accuracy},
-      {"params_hash", result.params_hash},
-      {"peak_bytes", result.peak_bytes},
-      {"operators", result.operators},
-  };
+void write(const TrainResult& result, std::string_view measure, std::ofstream& file, const std::string& path) {
+  nlohmann::ordered_json json = {{"model", result.model}};
+  for (const SizeOption& option : size_options) {
+    const std::string_view first = std::string_view(option.names).substr(2);
+    if (result.extent.*option.size > 0) json[std::string(first.substr(0, first.find(',')))] = result.extent.*option.size;
+  }
+  json["steps"] = result.steps;
+  json["seconds_per_step"] = result.seconds_per_step;
+  json["loss"] = result.loss;
+  json[std::string(measure)] = result.measure;
+  json["params_hash"] = result.params_hash;
+  json["parameters"] = result.parameters;
+  json["peak_bytes"] = result.peak_bytes;
+  json["state_bytes"] = result.state_bytes;
+  json["working_set_bytes"] = result.working_set_bytes;
+  json["floor_share"] = result.floor_share();
+  json["operators"] = result.operators;
   file << json.dump(2) << "\n";
   file.close();
   require(file.good(), "{}: cannot be written", path);
 }
 
 int run_train(const Line& line) {
-  const ModelSpec& model = *find_model(line.model);
+  const TrainOptions options = options_of(line);
+  if (!line.checkpoint.empty()) {  // it will be written beside its name, and take that when it is complete
+    const std::filesystem::path folder = std::filesystem::absolute(line.checkpoint).parent_path();
+    require(access(folder.c_str(), W_OK) == 0, "{}: cannot be written", line.checkpoint);
+  }
   std::ofstream file;
   if (!line.json.empty()) {
     file.open(line.json, std::ios::binary);
     require(file.good(), "{}: cannot be written", line.json);
   }
-  set_engine(line);
-  const TrainResult result = train({.model = &model,
-                                    .data = line.data,
-                                    .epochs = line.epochs,
-                                    .steps = line.steps,
-                                    .batch = line.batch.value_or(model.batch),
-                                    .learning_rate = line.learning_rate.value_or(model.learning_rate),
-                                    .seed = line.seed});
-  print(result);
-  if (!line.json.empty()) write(result, file, line.json);
+  line.engine.apply();
+  const TrainResult result = train(options);
+  print(result, options.model->measure);
+  if (!line.json.empty()) write(result, options.model->measure, file, line.json);
   return 0;
+}
+
+std::string doc_of(const SizeOption& option) {
+  std::string doc = option.doc;
+  std::string_view separator = ": ";
+  for (const ModelSpec& model : all_models()) {
+    if (model.medium.*option.size == 0) continue;
+    doc += fmt::format("{}{} {}", std::exchange(separator, ", "), model.name, model.medium.*option.size);
+  }
+  return doc;
+}
+
+void add_models(CLI::App& command, Line& line) {
+  std::vector<std::string> names;
+  std::string docs = "What to train", rates, epochs, data = "What to learn from";
+  for (const ModelSpec& model : all_models()) {
+    const bool first = names.empty();
+    names.emplace_back(model.name);
+    docs += fmt::format("{} {}: {}", first ? "." : ";", model.name, model.doc);
+    rates += fmt::format("{}{} {}", first ? "" : ", ", model.name, model.learning_rate);
+    epochs += fmt::format("{}{} {}", first ? "" : ", ", model.name, model.epochs);
+    if (!model.data.empty()) data += fmt::format("{} {}: {}", first ? "." : ";", model.name, model.data);
+  }
+  command.add_option("model", line.model, docs)->required()->check(CLI::IsMember(names));
+  command.add_option("--data", line.data, data)->type_name("PATH");
+  CLI::Option* passes =
+      command.add_option("--epochs", line.epochs, "Passes over the data, resumed ones included (" + epochs + ")")
+          ->check(counts());
+  command.add_option("--steps", line.steps, "Steps, resumed ones included; instead of passes")->check(counts())->excludes(passes);
+  command
+      .add_option("--learning-rate", line.learning_rate,
+                  "At the first step; it falls as 1 / sqrt(1 + step / 1000) (" + rates + ")")
+      ->check(positive_number());
 }
 
 }  // namespace
 
 Command add_train(CLI::App& app) {
   auto line = std::make_shared<Line>();
-  CLI::App* command = app.add_subcommand("train", "Train a model on labelled images and measure it");
-  std::vector<std::string> names;
-  std::string docs = "What to train", batches, rates;
-  for (const ModelSpec& model : all_models()) {
-    names.emplace_back(model.name);
-    docs += fmt::format("{} {}: {}", names.size() > 1 ? ";" : ".", model.name, model.doc);
-    batches += fmt::format("{}{} {}", names.size() > 1 ? ", " : "", model.name, model.batch);
-    rates += fmt::format("{}{} {}", names.size() > 1 ? ", " : "", model.name, model.learning_rate);
+  CLI::App* command = app.add_subcommand("train", "Train a model and measure it");
+  add_models(*command, *line);
+  command->add_option("--size", line->size, "Sizes to begin with, before the options that follow (medium)")
+      ->check(CLI::IsMember({"small", "medium", "large"}));
+  for (std::size_t i = 0; i < std::size(size_options); ++i) {
+    command->add_option(size_options[i].names, line->sizes[i], doc_of(size_options[i]))
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   }
-  const CLI::Validator positive(positive_number, "POSITIVE", "positive");
-  const CLI::Range count(std::int64_t{1}, std::int64_t{1} << 40);
-  command->add_option("model", line->model, docs)->required()->check(CLI::IsMember(names));
-  command->add_option("--data", line->data, "Folder with the IDX files of MNIST or the like; default: Debian's Fashion-MNIST")
-      ->type_name("PATH");
-  CLI::Option* epochs = command->add_option("--epochs", line->epochs, "Passes over the training images (1)")->check(count);
-  command->add_option("--steps", line->steps, "Batches, instead of whole passes")->check(count)->excludes(epochs);
-  command->add_option("--batch", line->batch, "Images a step (" + batches + ")")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
-  command
-      ->add_option("--learning-rate", line->learning_rate,
-                   "Adam's at the first step; it falls to 0 in a straight line (" + rates + ")")
-      ->check(positive);
-  command->add_option("--seed", line->seed, "Of the initial parameters, the order of images and the dropout (0)");
-  command->add_option("--threads", line->threads, "Threads for kernels (all processors)")->check(CLI::Range(1, 1024));
-  command->add_option("--async-level", line->async_level, "0: every call waits, 1: where the shape is unknown, 2: none (2)")
-      ->check(range_of("async_level"));
-  command->add_option("--lookahead", line->lookahead, "Commands held back for fusion (32)")->check(range_of("lookahead"));
+  command->add_option("--seed", line->seed, "Of the initial parameters, the order of the data and all chance (0)");
+  command->add_option("--checkpoint", line->checkpoint, "Write everything that is needed to go on to this file, after each epoch")
+      ->type_name("FILE");
+  command->add_option("--resume", line->resume, "Go on from this checkpoint, with its sizes, seed and learning rate")
+      ->type_name("FILE")
+      ->excludes("--size");
+  line->engine.add_to(*command);
   command->add_option("--json", line->json, "Write the result to this file")->type_name("FILE");
   return [line] { return run_train(*line); };
 }

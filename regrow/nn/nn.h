@@ -11,6 +11,7 @@
 #include "regrow/nn/linear.h"
 #include "regrow/nn/lstm.h"
 #include "regrow/nn/module.h"
+#include "regrow/nn/module_list.h"
 #include "regrow/nn/normalization.h"
 #include "regrow/nn/pooling.h"
 #include "regrow/nn/sequential.h"

@@ -3,77 +3,31 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "regrow/base/error.h"
-#include "tests/data/idx_file.h"
-#include "tests/process/child_process.h"
+#include "tests/cli/program.h"
 
 namespace regrow {
 namespace {
 
-using data::gzipped;
-using data::idx;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Program : public testing::Test {
- protected:
-  static Ending run(std::vector<std::string> arguments, RunOptions options = {}) {
-    arguments.insert(arguments.begin(), REGROW_PROGRAM);
-    return run_process(arguments, options);
-  }
-  static void expect_complaint(const std::vector<std::string>& arguments, int code, const std::string& text) {
-    const Ending ending = run(arguments);
-    EXPECT_EQ(ending.exit_code, code) << ending;
-    EXPECT_THAT(ending.err, StartsWith("regrow: ")) << ending;
-    EXPECT_THAT(ending.err, HasSubstr(text)) << ending;
-    EXPECT_EQ(std::count(ending.err.begin(), ending.err.end(), '\n'), 1) << ending;
-  }
-
-  // 64 images to learn from, 20 to test with.
-  std::string small_data() const {
-    auto write = [&](const std::string& part, std::uint32_t count) {
-      std::string images, labels;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        for (std::uint32_t pixel = 0; pixel < 28 * 28; ++pixel) images += static_cast<char>(pixel * (i + 3) % 251);
-        labels += static_cast<char>(i % 10);
-      }
-      folder_.write(part + "-images-idx3-ubyte.gz", gzipped(idx(0x08, {count, 28, 28}, images)));
-      folder_.write(part + "-labels-idx1-ubyte", idx(0x08, {count}, labels));
-    };
-    write("train", 64);
-    write("t10k", 20);
-    return folder_.path();
-  }
-  nlohmann::json train(std::vector<std::string> arguments) const {
-    const std::string file = folder_.path() / "result.json";
-    arguments.insert(arguments.begin(), "train");
-    arguments.insert(arguments.end(), {"--data", small_data(), "--json", file});
-    const Ending ending = run(arguments);
-    EXPECT_EQ(ending.exit_code, 0) << ending;
-    EXPECT_EQ(ending.err, "");
-    return nlohmann::json::parse(std::ifstream(file), nullptr, false);
-  }
-  data::TemporaryFolder folder_;
-};
-
 TEST_F(Program, HelpIsEverywhere) {
   const Ending top = run({"--help"});
   EXPECT_EQ(top.exit_code, 0) << top;
-  for (const char* command : {"train", "ops", "info"}) {
+  for (const char* command : {"train", "sample", "ops", "info"}) {
     EXPECT_THAT(top.out, HasSubstr(command));
     const Ending help = run({command, "--help"});
     EXPECT_EQ(help.exit_code, 0) << help;
     EXPECT_THAT(help.out, HasSubstr("Usage")) << help;
   }
   const std::string train = run({"train", "--help"}).out;
-  for (const char* option : {"--data", "--epochs", "--steps", "--batch", "--learning-rate", "--seed", "--threads",
-                             "--async-level", "--lookahead", "--json", "mlp", "cnn"}) {
+  for (const char* option : {"--data",        "--epochs",    "--steps", "--batch", "--learning-rate", "--seed",  "--threads",
+                             "--async-level", "--lookahead", "--json",  "--size",  "--width",         "--depth", "--length",
+                             "--checkpoint",  "--resume",    "mlp",     "cnn",     "resnet",          "unet",    "lstm",
+                             "gpt",           "treelstm",    "unrolled"}) {
     EXPECT_THAT(train, HasSubstr(option));
   }
 }
@@ -89,6 +43,13 @@ TEST_F(Program, WrongArgumentsAreOneLineAndExitCodeTwo) {
   expect_complaint({"train", "mlp", "--batch", "many"}, 2, "--batch");
   expect_complaint({"train", "mlp", "--steps", "-1"}, 2, "--steps");
   expect_complaint({"train", "mlp", "--epochs", "1", "--steps", "5"}, 2, "--epochs");
+  expect_complaint({"train", "mlp", "--size", "huge"}, 2, "--size");
+  expect_complaint({"train", "mlp", "--length", "5"}, 2, "mlp has no such size");
+  expect_complaint({"train", "treelstm", "--depth", "5"}, 2, "treelstm has no such size");
+  expect_complaint({"train", "unrolled", "--length", "5"}, 2, "unrolled has no such size");
+  expect_complaint({"train", "treelstm", "--data", "x"}, 2, "treelstm generates what it learns from");
+  expect_complaint({"train", "resnet", "--depth", "21"}, 2, "a depth of 21 is not 6 n + 2");
+  expect_complaint({"train", "gpt", "--width", "65"}, 2, "a width of 65 is not divided by its 2 heads");
   expect_complaint({"train", "mlp", "--learning-rate", "-0.1"}, 2, "--learning-rate");
   expect_complaint({"train", "mlp", "--learning-rate", "nan"}, 2, "--learning-rate");
   expect_complaint({"train", "mlp", "--threads", "0"}, 2, "--threads");
@@ -104,6 +65,9 @@ TEST_F(Program, BadDataIsOneLineAndExitCodeOne) {
   const std::filesystem::path images = folder_.path() / "train-images-idx3-ubyte.gz";
   std::filesystem::resize_file(images, std::filesystem::file_size(images) / 2);
   expect_complaint({"train", "mlp", "--data", folder}, 1, "train-images-idx3-ubyte.gz: truncated");
+  expect_complaint({"train", "gpt", "--data", folder_.path() / "none"}, 1, "none: No such file");
+  expect_complaint({"train", "gpt", "--data", folder_.write("latin", "caf\xe9")}, 1, "latin: not UTF-8 at byte 3");
+  expect_complaint({"train", "lstm", "--data", folder_.write("short", "too short")}, 1, "9 characters is too short");
   small_data();
   folder_.write("t10k-labels-idx1-ubyte", "garbage and more");
   expect_complaint({"train", "mlp", "--data", folder}, 1, "t10k-labels-idx1-ubyte: not an IDX file");
@@ -113,28 +77,14 @@ TEST_F(Program, AResultFileThatCannotBeWrittenIsRefusedBeforeTraining) {
   expect_complaint({"train", "mlp", "--data", small_data(), "--json", folder_.path() / "none" / "a.json"}, 1, "a.json");
 }
 
-TEST_F(Program, TheResultSaysHowTrainingWent) {
-  for (const char* model : {"mlp", "cnn"}) {
-    const nlohmann::json result = train({model, "--steps", "5", "--batch", "16"});
-    EXPECT_EQ(result.value("model", ""), model);
-    EXPECT_EQ(result.value("steps", 0), 5);
-    EXPECT_GT(result.value("seconds_per_step", 0.0), 0);
-    EXPECT_GT(result.value("loss", 0.0), 0);
-    EXPECT_GE(result.value("accuracy", -1.0), 0);
-    EXPECT_LE(result.value("accuracy", 2.0), 1);
-    EXPECT_EQ(result.value("params_hash", "").size(), 16u) << result;
-    EXPECT_GT(result.value("peak_bytes", 0), 28 * 28 * 16 * 4);
-    EXPECT_GT(result.value("operators", 0), 5 * 10);
-  }
-}
-
 TEST_F(Program, AnEpochIsEveryBatchOnce) {
-  EXPECT_EQ(train({"mlp", "--epochs", "2", "--batch", "10"}).value("steps", 0), 2 * 7);  // 64 images: the last batch holds 4
+  EXPECT_EQ(train({"mlp", "--size", "small", "--epochs", "2", "--batch", "10"}).value("steps", 0),
+            2 * 7);  // 64 images: the last batch holds 4
 }
 
 TEST_F(Program, TheSameParametersAtEveryAsyncLevelAndLookahead) {
   const auto hash = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"cnn", "--steps", "4", "--batch", "8"});
+    more.insert(more.begin(), {"cnn", "--size", "small", "--steps", "4", "--batch", "8"});
     return train(more).value("params_hash", "none");
   };
   const std::string wanted = hash({});
@@ -146,7 +96,7 @@ TEST_F(Program, TheSameParametersAtEveryAsyncLevelAndLookahead) {
 }
 
 TEST_F(Program, OutputThatIsNoTerminalIsPlainLines) {
-  const Ending ending = run({"train", "mlp", "--data", small_data(), "--steps", "20", "--batch", "16"});
+  const Ending ending = run({"train", "mlp", "--size", "small", "--data", small_data(), "--steps", "20"});
   EXPECT_EQ(ending.exit_code, 0) << ending;
   EXPECT_THAT(ending.out, HasSubstr("step 20/20  loss "));
   EXPECT_THAT(ending.out, HasSubstr("images/s"));
@@ -156,8 +106,8 @@ TEST_F(Program, OutputThatIsNoTerminalIsPlainLines) {
 }
 
 TEST_F(Program, CtrlCEndsTrainingAtOnceWithExitCode130) {
-  const Ending ending =
-      run({"train", "cnn", "--data", small_data(), "--steps", "1000000"}, {.signal = SIGINT, .after = "step 1/"});
+  const Ending ending = run({"train", "cnn", "--size", "small", "--data", small_data(), "--steps", "1000000"},
+                            {.signal = SIGINT, .after = "step 1/"});
   EXPECT_FALSE(ending.hung) << ending;
   EXPECT_EQ(ending.exit_code, 130) << ending;
   EXPECT_LT(ending.seconds, 10);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/frontend/derived.h"
 
-#include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "regrow/engine/default_channel.h"
 #include "regrow/frontend/call.h"
@@ -13,13 +11,6 @@
 namespace regrow {
 namespace {
 
-Dims whole_start(const Shape& shape) { return Dims::filled(shape.size(), 0); }
-Dims whole_step(const Shape& shape) { return Dims::filled(shape.size(), 1); }
-
-Tensor cut(const Tensor& x, const Dims& start, const Dims& stop, const Dims& step, Site site) {
-  return detail::call_one(op("slice", {{"start", start}, {"stop", stop}, {"step", step}}, site), {&x}, site);
-}
-
 // Elements in each group that a reduction over these axes combines.
 double group_size(const Shape& shape, const Axes& axes) {
   double count = 1;
@@ -28,89 +19,6 @@ double group_size(const Shape& shape, const Axes& axes) {
 }
 
 }  // namespace
-
-Tensor squeeze(const Tensor& x, const Axes& axis, Site site) {
-  Shape shape = x.shape(site);
-  const Dims axes = axis.resolve(shape.rank());
-  for (std::size_t i = axes.size(); i-- > 0;) {
-    const auto at = static_cast<std::size_t>(axes[i]);
-    if (shape[at] != 1) {
-      if (axis.all()) continue;
-      fail_at(site, "squeeze: axis {} of {} is not of length 1", axes[i], to_string(x.shape(site)));
-    }
-    shape.erase(at);
-  }
-  return reshape(x, shape, site);
-}
-
-Tensor expand_dims(const Tensor& x, std::int64_t axis, Site site) {
-  Shape shape = x.shape(site);
-  shape.insert(static_cast<std::size_t>(resolve_axis(axis, shape.rank() + 1)), 1);
-  return reshape(x, shape, site);
-}
-
-Tensor transpose(const Tensor& x, std::int64_t a, std::int64_t b, Site site) {
-  const int rank = x.rank(site);
-  Dims axes = Dims::filled(static_cast<std::size_t>(rank), 0);
-  std::iota(axes.begin(), axes.end(), 0);
-  std::swap(axes[static_cast<std::size_t>(resolve_axis(a, rank))], axes[static_cast<std::size_t>(resolve_axis(b, rank))]);
-  return permute_dims(x, axes, site);
-}
-
-Tensor flatten(const Tensor& x, std::int64_t first_axis, Site site) {
-  const Shape shape = x.shape(site);
-  if (shape.empty()) return reshape(x, Shape{1}, site);
-  const auto first = static_cast<std::size_t>(resolve_axis(first_axis, shape.rank()));
-  Shape flat(std::span(shape.begin(), first));
-  flat.push_back(element_count(Shape(std::span(shape.begin() + first, shape.end()))));
-  return reshape(x, flat, site);
-}
-
-Tensor flip(const Tensor& x, const FlipOptions& options, Site site) {
-  const Shape shape = x.shape(site);
-  Dims start = whole_start(shape), stop = shape, step = whole_step(shape);
-  for (std::int64_t axis : options.axis.resolve(shape.rank())) {
-    const auto i = static_cast<std::size_t>(axis);
-    if (shape[i] > 0) start[i] = shape[i] - 1, stop[i] = -1, step[i] = -1;
-  }
-  return cut(x, start, stop, step, site);
-}
-
-Tensor stack(const std::vector<Tensor>& xs, const StackOptions& options, Site site) {
-  std::vector<Tensor> wider;
-  for (const Tensor& x : xs) wider.push_back(expand_dims(x, options.axis, site));
-  return concat(wider, {.axis = options.axis}, site);
-}
-
-std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, const SplitOptions& options, Site site) {
-  const Shape shape = x.shape(site);
-  const auto axis = static_cast<std::size_t>(resolve_axis(options.axis, shape.rank()));
-  if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != shape[axis])
-    fail_at(site, "split: the parts do not add up to axis {} of {}", axis, to_string(shape));
-  // One operation where its attribute can say it: its gradient joins those of the parts.
-  const bool even = !sizes.empty() && sizes.back() > 0 && sizes.back() <= sizes[0] &&
-                    std::all_of(sizes.begin(), sizes.end() - 1, [&](std::int64_t size) { return size == sizes[0]; });
-  if (even || (!sizes.empty() && sizes.size() <= max_rank)) {
-    const Dims said = even ? Dims{sizes[0]} : Dims(std::span(sizes));
-    return detail::call_many(op("split", {{"sizes", said}, {"axis", static_cast<std::int64_t>(axis)}}, site), {&x}, site);
-  }
-  std::vector<Tensor> parts;
-  Dims start = whole_start(shape), stop = shape;
-  for (std::int64_t size : sizes) {
-    stop[axis] = start[axis] + size;
-    parts.push_back(cut(x, start, stop, whole_step(shape), site));
-    start[axis] = stop[axis];
-  }
-  return parts;
-}
-
-std::vector<Tensor> split(const Tensor& x, std::int64_t parts, const SplitOptions& options, Site site) {
-  const Shape shape = x.shape(site);
-  const std::int64_t size = shape[static_cast<std::size_t>(resolve_axis(options.axis, shape.rank()))];
-  if (parts < 1 || size % parts != 0) fail_at(site, "split: {} cannot be cut into {} equal parts", size, parts);
-  if (size == 0) return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(parts), 0), options, site);
-  return detail::call_many(op("split", {{"sizes", Dims{size / parts}}, {"axis", options.axis}}, site), {&x}, site);
-}
 
 namespace detail {
 
@@ -122,6 +30,37 @@ Tensor broadcast_to_value(const Tensor& x, const Tensor& shape, Site site) {
 }
 
 }  // namespace detail
+
+Tensor clip(const Operand& x, const Operand& low, const Operand& high, Site site) {
+  return minimum(maximum(x, low, site), high, site);
+}
+
+Tensor outer(const Tensor& a, const Tensor& b, Site site) {
+  if (a.rank(site) != 1 || b.rank(site) != 1)
+    fail_at(site, "outer: takes two vectors, not {} and {}", to_string(a.shape(site)), to_string(b.shape(site)));
+  return multiply(reshape(a, {-1, 1}, site), b, site);
+}
+
+namespace {
+
+// column - row of the last two axes.
+Tensor diagonal_numbers(const Tensor& x, std::string_view name, Site site) {
+  const Shape shape = x.shape(site);
+  if (shape.size() < 2) fail_at(site, "{}: a matrix has two axes: {}", name, to_string(shape));
+  const TensorOptions options{.device = x.device(site)};
+  const Tensor rows = arange(std::int64_t{0}, shape[shape.size() - 2], std::int64_t{1}, options, site);
+  return subtract(arange(std::int64_t{0}, shape.back(), std::int64_t{1}, options, site), reshape(rows, {-1, 1}, site), site);
+}
+
+}  // namespace
+
+Tensor tril(const Tensor& x, std::int64_t offset, Site site) {
+  return where(less_equal(diagonal_numbers(x, "tril", site), offset, site), x, 0, site);
+}
+
+Tensor triu(const Tensor& x, std::int64_t offset, Site site) {
+  return where(greater_equal(diagonal_numbers(x, "triu", site), offset, site), x, 0, site);
+}
 
 Tensor var(const Tensor& x, const VarOptions& options, Site site) {
   const Tensor distance = subtract(x, mean(x, {.axis = options.axis, .keepdims = true}, site), site);

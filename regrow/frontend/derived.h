@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that are functions of others: views, statistics, losses. Any thread. Differentiable to any order, as their parts are.
+// Operators that are functions of others: statistics, limits, losses. Any thread. Differentiable to any order, as their parts are.
 #pragma once
 
 #include <concepts>
 #include <vector>
 
+#include "regrow/frontend/einsum.h"
+#include "regrow/frontend/rearrange.h"
 #include "regrow/ops.h"
 
 namespace regrow {
-
-// Views, named as in the array API.
-Tensor squeeze(const Tensor& x, const Axes& axis, Site site = Site::here());  // drops axes of length 1
-Tensor expand_dims(const Tensor& x, std::int64_t axis,
-                   Site site = Site::here());  // a new axis of length 1, at `axis` of the result
-Tensor transpose(const Tensor& x, std::int64_t a = -2, std::int64_t b = -1, Site site = Site::here());  // swaps two axes
-Tensor flatten(const Tensor& x, std::int64_t first_axis = 0, Site site = Site::here());  // the axes from this one on become one
-struct FlipOptions {
-  Axes axis = Axes();
-};
-Tensor flip(const Tensor& x, const FlipOptions& options = {}, Site site = Site::here());  // reverses axes
-struct StackOptions {
-  std::int64_t axis = 0;
-};
-Tensor stack(const std::vector<Tensor>& xs, const StackOptions& options = {},
-             Site site = Site::here());  // joins along a new axis
-struct SplitOptions {
-  std::int64_t axis = 0;
-};
-// Equal parts; or parts of these sizes, which add up to that of the axis.
-std::vector<Tensor> split(const Tensor& x, std::int64_t parts, const SplitOptions& options = {}, Site site = Site::here());
-std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, const SplitOptions& options = {},
-                          Site site = Site::here());
 
 // Shapes given as tensors. Where the sizes are known on the host nothing waits, and the result's shape is known at once.
 namespace detail {
@@ -46,6 +25,13 @@ Tensor reshape(const Tensor& x, const T& shape, Site site = Site::here()) {
 }
 
 inline Tensor astype(const Tensor& x, DType dtype, Site site = Site::here()) { return x.astype(dtype, site); }
+
+// x where it lies between low and high, otherwise the nearer of them: min(max(x, low), high). Numbers or tensors.
+Tensor clip(const Operand& x, const Operand& low, const Operand& high, Site site = Site::here());
+Tensor outer(const Tensor& a, const Tensor& b, Site site = Site::here());  // a[i] b[j], of vectors
+// The last two axes as matrices: 0 above (below) the diagonal, or the one `offset` to its right.
+Tensor tril(const Tensor& x, std::int64_t offset = 0, Site site = Site::here());
+Tensor triu(const Tensor& x, std::int64_t offset = 0, Site site = Site::here());
 
 struct VarOptions {
   Axes axis = Axes();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "regrow/base/error.h"
+#include "regrow/frontend/tensor.h"
 
 namespace regrow {
 namespace {
@@ -34,6 +35,7 @@ class Resolver {
   Resolver(const Shape& shape, Site site) : from_(shape), site_(site) {}
 
   void add(const Index& index, std::size_t whole_axes) {
+    note_advanced(index.kind() == Index::Kind::integer || index.kind() == Index::Kind::tensor);
     switch (index.kind()) {
       case Index::Kind::integer: return add_integer(index.integer());
       case Index::Kind::slice: return add_range(adjusted(index.slice(), next_size(), site_));
@@ -42,16 +44,35 @@ class Resolver {
         out_.selects_none = out_.selects_none || index.integer() == 0;
         return out_.shape.push_back(index.integer() != 0);
       case Index::Kind::ellipsis: return add_whole(whole_axes);
-      case Index::Kind::tensor: fail_at(site_, "index: an index tensor must stand alone between the brackets");
+      case Index::Kind::tensor: return add_tensor(index);
     }
   }
   void add_whole(std::size_t axes) {
     for (; axes > 0; --axes) add_range({0, next_size(), 1, next_size()});
   }
   std::size_t left() const { return from_.size() - axis_; }
-  ResolvedIndex take() { return std::move(out_); }
+  ResolvedIndex take() {
+    out_.whole = out_.whole && out_.squeeze.empty();
+    out_.at = apart_ ? 0 : first_;
+    if (out_.selects_none && !out_.tensors.empty()) fail_at(site_, "index: a boolean cannot stand beside an index tensor");
+    return std::move(out_);
+  }
 
  private:
+  // Where integers and index tensors are neighbours the axes of the tensors stand in their place, otherwise first.
+  void note_advanced(bool advanced) {
+    if (advanced && ended_) apart_ = true;
+    if (advanced && first_ < 0) first_ = out_.shape.rank();
+    if (!advanced && first_ >= 0) ended_ = true;
+  }
+  void add_tensor(const Index& index) {
+    const std::int64_t size = next_size(), mask = index.mask_size();
+    if (mask >= 0 && mask != size) fail_at(site_, "index: a mask with {} elements along axis {} of size {}", mask, axis_, size);
+    out_.axes.push_back(out_.shape.rank());
+    out_.tensors.push_back(&index.tensor());
+    out_.index_rank = std::max(out_.index_rank, mask >= 0 ? 1 : index.tensor().rank(site_));
+    add_whole(1);
+  }
   std::int64_t next_size() const { return from_[axis_]; }
   void add_integer(std::int64_t i) {
     const std::int64_t size = next_size(), at = i < 0 ? i + size : i;
@@ -75,6 +96,8 @@ class Resolver {
   const Shape& from_;
   Site site_;
   std::size_t axis_ = 0;
+  std::int64_t first_ = -1;  // axis of the result where the first integer or tensor stands
+  bool ended_ = false, apart_ = false;
   ResolvedIndex out_;
 };
 
@@ -84,7 +107,7 @@ ResolvedIndex resolve_index(const Shape& shape, std::span<const Index> indices, 
   std::size_t used = 0;
   int ellipses = 0;
   for (const Index& index : indices) {
-    used += index.kind() == Index::Kind::integer || index.kind() == Index::Kind::slice;
+    used += index.kind() == Index::Kind::integer || index.kind() == Index::Kind::slice || index.kind() == Index::Kind::tensor;
     ellipses += index.kind() == Index::Kind::ellipsis;
   }
   if (used > shape.size()) fail_at(site, "index: {} indices for shape {}", used, to_string(shape));
@@ -92,9 +115,7 @@ ResolvedIndex resolve_index(const Shape& shape, std::span<const Index> indices, 
   Resolver resolver(shape, site);
   for (const Index& index : indices) resolver.add(index, shape.size() - used);
   resolver.add_whole(resolver.left());
-  ResolvedIndex resolved = resolver.take();
-  resolved.whole = resolved.whole && resolved.squeeze.empty();
-  return resolved;
+  return resolver.take();
 }
 
 }  // namespace regrow

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "regrow/base/site.h"
 #include "regrow/tensor/dims.h"
@@ -47,11 +48,18 @@ class Index {
   Index(const Slice& slice, Site site = Site::here()) : kind_(Kind::slice), slice_(slice), site_(site) {}  // NOLINT
   Index(None, Site site = Site::here()) : kind_(Kind::new_axis), site_(site) {}                            // NOLINT
   Index(Ellipsis, Site site = Site::here()) : kind_(Kind::ellipsis), site_(site) {}                        // NOLINT
-  // Booleans of the whole shape select elements; integers select along the first axis. Alone between the brackets only.
-  Index(const Tensor& tensor, Site site = Site::here()) : kind_(Kind::tensor), tensor_(&tensor), site_(site) {}  // NOLINT
+  // Integers select along an axis, booleans the elements of as many axes as they have. Several tensors broadcast.
+  Index(const Tensor& tensor, Site site = Site::here()) : kind_(Kind::tensor), integer_(-1), tensor_(&tensor), site_(site) {}  // NOLINT
+  // Where a mask is true along one of its axes, which was `size` long.
+  static Index of_mask(const Tensor& places, std::int64_t size, Site site) {
+    Index index(places, site);
+    index.integer_ = size;
+    return index;
+  }
 
   Kind kind() const noexcept { return kind_; }
   std::int64_t integer() const noexcept { return integer_; }
+  std::int64_t mask_size() const noexcept { return kind_ == Kind::tensor ? integer_ : -1; }  // -1: not of a mask
   const Slice& slice() const noexcept { return slice_; }
   const Tensor& tensor() const noexcept { return *tensor_; }
   Site site() const noexcept { return site_; }
@@ -64,13 +72,18 @@ class Index {
   Site site_;
 };
 
-// Basic indices, resolved against a shape: attributes of the operators slice and set_slice, and the shape with new axes.
+// Indices, resolved against a shape: attributes of the operators slice and set_slice, the shape with new axes, and which of its axes
+// tensors of integers index.
 struct ResolvedIndex {
   Dims start, stop, step, squeeze;
   Shape region;               // what slice gives
   Shape shape;                // the same with new axes
   bool whole = true;          // the slice is everything
   bool selects_none = false;  // `false` was among the indices: shape has an axis of length 0 that region lacks
+  std::vector<const Tensor*> tensors;
+  Dims axes;                  // of `shape`, that they index
+  int index_rank = 0;         // of the tensors together
+  std::int64_t at = 0;        // the axis of the result where theirs begin: the first, if something stands between them
 };
 ResolvedIndex resolve_index(const Shape& shape, std::span<const Index> indices, Site site);
 

@@ -38,4 +38,9 @@ void floating_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DTy
 // How many of the 2^32 words are below probability p.
 std::uint64_t word_threshold(double p);
 
+// Where the standard normal distribution reaches p, of (0, 1), to about 1e-16 (Wichura, algorithm AS 241, 1988); and how much of it
+// lies below x.
+double normal_quantile(double p) noexcept;
+double normal_below(double x) noexcept;
+
 }  // namespace regrow::random

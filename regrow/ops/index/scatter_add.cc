@@ -1,62 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/indexing.h"
 #include "regrow/ops/var.h"
-#include "regrow/tensor/visit.h"
-#include "regrow/tensor/walk.h"
 #include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
 
-std::size_t axis_of(const Attrs& attrs, const Desc& x) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
+IndexedParts parts_of(const Desc& x, const Desc& indices, const Attrs& attrs) {
+  const int axis = resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank());
+  const Desc* all[] = {&indices};
+  return IndexedParts(x, {axis}, axis, all);
 }
 
 void infer(const InferCall& call) {
-  const Desc &x = call[0], &indices = call[1], &updates = call[2];
-  const std::size_t axis = axis_of(call.attrs, x);
-  Shape wanted;
-  for (std::size_t i = 0; i < axis; ++i) wanted.push_back(x.shape[i]);
-  for (std::int64_t size : indices.shape) wanted.push_back(size);
-  for (std::size_t i = axis + 1; i < x.shape.size(); ++i) wanted.push_back(x.shape[i]);
+  const Desc &x = call[0], &updates = call[2];
+  const Shape wanted = parts_of(x, call[1], call.attrs).region();
   require(updates.shape == wanted, "the updates have shape {}, not {}", updates.shape, wanted);
   call.out[0].shape = x.shape;
   call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
 }
 
-template <class A, class T>
-void add_parts(const ScatterTarget& target, const View& indices, const View& updates, std::size_t axis) {
-  const Along sum = along(*target.sum.desc, axis);
-  Desc part = *updates.desc;
-  Strides index_strides;
-  for (std::size_t i = 0; i < indices.shape().size(); ++i) {
-    index_strides.push_back(part.strides[axis]);
-    part.shape.erase(axis), part.strides.erase(axis);
-  }
-  kernels::CopyPlan plan = kernels::plan_copy(sum.rest.shape, part.strides, sum.rest.strides);
-  const std::size_t last = plan.shape.size() - 1;
-  const std::int64_t n = plan.shape[last], from_step = plan.from[last], to_step = plan.to[last];
-  plan.shape.erase(last), plan.from.erase(last), plan.to.erase(last);
-  const std::int64_t* index = target.indices;
-  walk<1>(indices.shape(), {index_strides}, [&](std::int64_t at) {
-    const T* from = updates.as<const T>() + at;
-    A* to = target.sum.as<A>() + *index++ * sum.step;
-    walk<2>(plan.shape, {plan.from, plan.to},
-            [&](std::int64_t a, std::int64_t b) { add_elements(from + a, from_step, to + b, to_step, n); });
-  });
-}
-
 void add(const ComputeCall& call, const ScatterTarget& target) {
-  const View &indices = call.in[1], &updates = call.in[2];
-  const std::size_t axis = axis_of(call.attrs, *target.sum.desc);
-  resolve_indices(indices, target.sum.shape()[axis], "scatter_add", axis, target.indices);
-  if (updates.count() == 0) return;
-  visit_type(updates.dtype(), [&]<class T>(Type<T>) {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      add_parts<float, T>(target, indices, updates, axis);
-    else if constexpr (!std::is_same_v<T, bool>)
-      add_parts<T, T>(target, indices, updates, axis);
-  });
+  const IndexedParts parts = parts_of(*target.sum.desc, *call.in[1].desc, call.attrs);
+  parts.locate(target.sum, call.in.subspan(1, 1), "scatter_add", target.indices);
+  add_parts(parts, call.in[2], target.indices, target.sum);
 }
 
 }  // namespace
@@ -71,8 +38,8 @@ OpDef scatter_add() {
           {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
       .dtypes = check_scatter_dtypes,
       .infer = infer,
-      .compute = [](const ComputeCall& call) { scatter(call, add); },
-      .workspace = scatter_workspace,
+      .compute = [](const ComputeCall& call) { scatter(call, resolved_bytes(*call.in[1].desc), add); },
+      .workspace = [](const CostCall& call) { return scatter_workspace(*call.in[0], resolved_bytes(*call.in[1])); },
       .fails_by_value = true,
       .gradient =
           [](Gradient& g) {

@@ -55,8 +55,8 @@ OpDef scatter_add_along_axis() {
           {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},
       .dtypes = check_scatter_dtypes,
       .infer = infer,
-      .compute = [](const ComputeCall& call) { scatter(call, add); },
-      .workspace = scatter_workspace,
+      .compute = [](const ComputeCall& call) { scatter(call, resolved_bytes(*call.in[1].desc), add); },
+      .workspace = [](const CostCall& call) { return scatter_workspace(*call.in[0], resolved_bytes(*call.in[1])); },
       .fails_by_value = true,
       .gradient =
           [](Gradient& g) {

@@ -1,52 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "regrow/kernels/copy.h"
 #include "regrow/ops/indexing.h"
 #include "regrow/ops/var.h"
-#include "regrow/tensor/visit.h"
-#include "regrow/tensor/walk.h"
 
 namespace regrow::ops {
 namespace {
-
-std::size_t axis_of(const Attrs& attrs, const Desc& x) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
-}
 
 void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) {
   require_index_type(in[1]);
   out[0] = in[0];
 }
 
+IndexedParts parts_of(const Desc& x, const Desc& indices, const Attrs& attrs) {
+  const int axis = resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank());
+  const Desc* all[] = {&indices};
+  return IndexedParts(x, {axis}, axis, all);
+}
+
 // Another order of axes stays if the result has as many.
 void infer(const InferCall& call) {
   const Desc &x = call[0], &indices = call[1];
-  const std::size_t axis = axis_of(call.attrs, x);
   OutDesc& out = call.out[0];
-  for (std::size_t i = 0; i < axis; ++i) out.shape.push_back(x.shape[i]);
-  for (std::int64_t size : indices.shape) out.shape.push_back(size);
-  for (std::size_t i = axis + 1; i < x.shape.size(); ++i) out.shape.push_back(x.shape[i]);
+  out.shape = parts_of(x, indices, call.attrs).region();
   out.strides = indices.shape.size() == 1 ? dense_strides_like(out.shape, x.shape, x.strides) : contiguous_strides(out.shape);
 }
 
 void compute(const ComputeCall& call) {
-  const View &x = call.in[0], &indices = call.in[1], &out = call.out[0];
-  const std::size_t axis = axis_of(call.attrs, *x.desc);
-  auto* resolved = reinterpret_cast<std::int64_t*>(call.workspace.data());
-  const Along source = along(*x.desc, axis);
-  resolve_indices(indices, source.size, "take", axis, resolved);
-  Desc target = *out.desc;
-  Strides index_strides;
-  for (std::size_t i = 0; i < indices.shape().size(); ++i) {
-    index_strides.push_back(target.strides[axis]);
-    target.shape.erase(axis), target.strides.erase(axis);
-  }
-  if (out.count() == 0) return;
-  const kernels::CopyPlan plan = kernels::plan_copy(source.rest.shape, source.rest.strides, target.strides);
-  visit_unit(x.dtype(), [&]<class Unit>(Type<Unit>) {
-    walk<1>(indices.shape(), {index_strides}, [&](std::int64_t at) {
-      kernels::run_copy(plan, x.as<const Unit>() + *resolved++ * source.step, out.as<Unit>() + at);
-    });
-  });
+  const View &x = call.in[0], &indices = call.in[1];
+  const IndexedParts parts = parts_of(*x.desc, *indices.desc, call.attrs);
+  auto* offsets = reinterpret_cast<std::int64_t*>(call.workspace.data());
+  parts.locate(x, call.in.subspan(1), "take", offsets);
+  take_parts(parts, x, offsets, call.out[0]);
 }
 
 void gradient(Gradient& g) {

@@ -13,7 +13,9 @@ namespace regrow {
 namespace {
 
 bool contains(const Labels& labels, Label label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
-std::int64_t place_of(const Labels& labels, Label label) { return std::find(labels.begin(), labels.end(), label) - labels.begin(); }
+std::int64_t place_of(const Labels& labels, Label label) {
+  return std::find(labels.begin(), labels.end(), label) - labels.begin();
+}
 
 // A tensor whose axes have names, each once.
 struct Named {
@@ -63,7 +65,8 @@ Lengths lengths_of(const std::vector<Named>& operands, Site site) {
     for (std::size_t i = 0; i < shape.size(); ++i) {
       std::int64_t& size = sizes.try_emplace(x.labels[i], shape[i]).first->second;
       if (size == 1) size = shape[i];
-      if (shape[i] != 1 && shape[i] != size) fail_at(site, "einsum: lengths {} and {} of one name do not broadcast", size, shape[i]);
+      if (shape[i] != 1 && shape[i] != size)
+        fail_at(site, "einsum: lengths {} and {} of one name do not broadcast", size, shape[i]);
     }
   }
   return sizes;
@@ -122,7 +125,8 @@ Named contract(const Named& a, const Named& b, const Labels& wanted, const Lengt
   const auto& [both, left, right, summed] = pairing;
   const Tensor x = with_axes(a, Pairing::joined({both, left, summed}), site);
   const Tensor y = with_axes(b, Pairing::joined({both, summed, right}), site);
-  const std::int64_t batch = product(both, sizes), rows = product(left, sizes), inner = product(summed, sizes), columns = product(right, sizes);
+  const std::int64_t batch = product(both, sizes), rows = product(left, sizes), inner = product(summed, sizes),
+                     columns = product(right, sizes);
   const Tensor u = reshape(x, {batch, rows, inner}, site), v = reshape(y, {batch, inner, columns}, site);
   const Tensor result = summed.empty() ? multiply(u, v, site) : matmul(u, v, site);
   return {reshape(result, shape_of_labels(pairing.result(), sizes), site), pairing.result()};

@@ -75,12 +75,14 @@ Term implied_output(const std::vector<Term>& inputs) {
 void check_output(const Term& output, const std::vector<Term>& inputs, Site site) {
   bool ellipsis = false;
   for (const Term& input : inputs) ellipsis = ellipsis || input.ellipsis >= 0;
-  if (ellipsis != (output.ellipsis >= 0)) fail_at(site, "einsum: an ellipsis must be in the result if it is in an operand, and only then");
+  if (ellipsis != (output.ellipsis >= 0))
+    fail_at(site, "einsum: an ellipsis must be in the result if it is in an operand, and only then");
   for (Label label : output.labels) {
     const auto has = [&](const Term& term) { return std::count(term.labels.begin(), term.labels.end(), label) != 0; };
     const char letter = static_cast<char>(label);
     if (std::none_of(inputs.begin(), inputs.end(), has)) fail_at(site, "einsum: '{}' of the result is in no operand", letter);
-    if (std::count(output.labels.begin(), output.labels.end(), label) > 1) fail_at(site, "einsum: '{}' is twice in the result", letter);
+    if (std::count(output.labels.begin(), output.labels.end(), label) > 1)
+      fail_at(site, "einsum: '{}' is twice in the result", letter);
   }
 }
 
@@ -96,7 +98,8 @@ EinsumEquation parse_einsum(std::string_view equation, const std::vector<int>& r
   int most = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const int named = static_cast<int>(inputs[i].labels.size()), axes = ranks[i] - named;
-    if (axes < 0 || (axes > 0 && inputs[i].ellipsis < 0)) fail_at(site, "einsum: operand {} has {} axes, its term names {}", i, ranks[i], named);
+    if (axes < 0 || (axes > 0 && inputs[i].ellipsis < 0))
+      fail_at(site, "einsum: operand {} has {} axes, its term names {}", i, ranks[i], named);
     result.inputs.push_back(expanded(inputs[i], axes));
     if (inputs[i].ellipsis >= 0) most = std::max(most, axes);
   }

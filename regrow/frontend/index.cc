@@ -66,11 +66,13 @@ class Resolver {
     if (!advanced && first_ >= 0) ended_ = true;
   }
   void add_tensor(const Index& index) {
-    const std::int64_t size = next_size(), mask = index.mask_size();
-    if (mask >= 0 && mask != size) fail_at(site_, "index: a mask with {} elements along axis {} of size {}", mask, axis_, size);
+    const bool of_mask = index.mask_size() != -1;
     out_.axes.push_back(out_.shape.rank());
     out_.tensors.push_back(&index.tensor());
-    out_.index_rank = std::max(out_.index_rank, mask >= 0 ? 1 : index.tensor().rank(site_));
+    out_.index_rank = std::max(out_.index_rank, of_mask ? 1 : index.tensor().rank(site_));
+    if (!index.takes_axis()) return out_.shape.push_back(1);
+    if (of_mask && index.mask_size() != next_size())
+      fail_at(site_, "index: a mask with {} elements along axis {} of size {}", index.mask_size(), axis_, next_size());
     add_whole(1);
   }
   std::int64_t next_size() const { return from_[axis_]; }
@@ -107,7 +109,7 @@ ResolvedIndex resolve_index(const Shape& shape, std::span<const Index> indices, 
   std::size_t used = 0;
   int ellipses = 0;
   for (const Index& index : indices) {
-    used += index.kind() == Index::Kind::integer || index.kind() == Index::Kind::slice || index.kind() == Index::Kind::tensor;
+    used += index.takes_axis();
     ellipses += index.kind() == Index::Kind::ellipsis;
   }
   if (used > shape.size()) fail_at(site, "index: {} indices for shape {}", used, to_string(shape));

@@ -49,8 +49,10 @@ class Index {
   Index(None, Site site = Site::here()) : kind_(Kind::new_axis), site_(site) {}                            // NOLINT
   Index(Ellipsis, Site site = Site::here()) : kind_(Kind::ellipsis), site_(site) {}                        // NOLINT
   // Integers select along an axis, booleans the elements of as many axes as they have. Several tensors broadcast.
-  Index(const Tensor& tensor, Site site = Site::here()) : kind_(Kind::tensor), integer_(-1), tensor_(&tensor), site_(site) {}  // NOLINT
-  // Where a mask is true along one of its axes, which was `size` long.
+  Index(const Tensor& tensor, Site site = Site::here())
+      : kind_(Kind::tensor), integer_(-1), tensor_(&tensor), site_(site) {}  // NOLINT
+  // Where a mask is true along one of its axes, which was `size` long; a mask without axes is of a new axis, of length 1.
+  static constexpr std::int64_t no_axis = -2;
   static Index of_mask(const Tensor& places, std::int64_t size, Site site) {
     Index index(places, site);
     index.integer_ = size;
@@ -58,8 +60,12 @@ class Index {
   }
 
   Kind kind() const noexcept { return kind_; }
+  // Whether it stands for an axis of what is indexed.
+  bool takes_axis() const noexcept {
+    return kind_ == Kind::integer || kind_ == Kind::slice || (kind_ == Kind::tensor && integer_ != no_axis);
+  }
   std::int64_t integer() const noexcept { return integer_; }
-  std::int64_t mask_size() const noexcept { return kind_ == Kind::tensor ? integer_ : -1; }  // -1: not of a mask
+  std::int64_t mask_size() const noexcept { return kind_ == Kind::tensor ? integer_ : -1; }  // or no_axis; -1: not of a mask
   const Slice& slice() const noexcept { return slice_; }
   const Tensor& tensor() const noexcept { return *tensor_; }
   Site site() const noexcept { return site_; }

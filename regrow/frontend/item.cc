@@ -24,17 +24,12 @@ struct Unmasked {
 };
 
 void unmask(Unmasked& to, const Index& index, Site site) {
-  Tensor mask = index.tensor();
-  Shape shape = mask.shape(site);
-  if (shape.empty()) {  // indexes a new axis
-    to.indices.emplace_back(none, site);
-    shape = {1};
-    mask = mask.reshape(shape, site);
-  }
+  const Shape shape = index.tensor().shape(site);
+  const Tensor mask = shape.empty() ? index.tensor().reshape({1}, site) : index.tensor();
   std::size_t axis = 0;
   for (Tensor& along : detail::call_many(op("nonzero"), {&mask}, site)) {
     to.places.push_back(std::move(along));
-    to.indices.push_back(Index::of_mask(to.places.back(), shape[axis++], site));
+    to.indices.push_back(Index::of_mask(to.places.back(), shape.empty() ? Index::no_axis : shape[axis++], site));
   }
 }
 

@@ -22,14 +22,16 @@ std::size_t axis_of(const Shape& shape, std::int64_t axis) { return static_cast<
 
 // Lengths before, of and after an axis.
 Shape around(const Shape& shape, std::size_t axis) {
-  return {element_count(Shape(std::span(shape.begin(), axis))), shape[axis], element_count(Shape(std::span(shape.begin() + axis + 1, shape.end())))};
+  return {element_count(Shape(std::span(shape.begin(), axis))), shape[axis],
+          element_count(Shape(std::span(shape.begin() + axis + 1, shape.end())))};
 }
 
 // Each of the `count` slabs along an axis as a whole again and again, or the axis as a whole.
 Tensor repeated(const Tensor& x, std::size_t axis, std::int64_t count, bool as_a_whole, Site site) {
   Shape shape = x.shape(site);
   const Shape parts = around(shape, axis);
-  const Tensor narrow = as_a_whole ? reshape(x, {parts[0], 1, parts[1] * parts[2]}, site) : reshape(x, {parts[0] * parts[1], 1, parts[2]}, site);
+  const Tensor narrow =
+      as_a_whole ? reshape(x, {parts[0], 1, parts[1] * parts[2]}, site) : reshape(x, {parts[0] * parts[1], 1, parts[2]}, site);
   const Shape wide = {narrow.shape(site)[0], count, narrow.shape(site)[2]};
   shape[axis] *= count;
   return reshape(broadcast_to(narrow, wide, site), shape, site);
@@ -40,10 +42,12 @@ template <class Place>
 Tensor padded(const Tensor& x, const Sizes& before, const Sizes& after, std::string_view name, Site site, Place place) {
   const Shape shape = x.shape(site);
   if (before.size() != shape.size() || after.size() != shape.size())
-    fail_at(site, "{}: before {} and after {} need one value for each axis of {}", name, to_string(before), to_string(after), to_string(shape));
+    fail_at(site, "{}: before {} and after {} need one value for each axis of {}", name, to_string(before), to_string(after),
+            to_string(shape));
   Tensor result = x;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (before[axis] < 0 || after[axis] < 0) fail_at(site, "{}: nothing can be taken away: before {}, after {}", name, to_string(before), to_string(after));
+    if (before[axis] < 0 || after[axis] < 0)
+      fail_at(site, "{}: nothing can be taken away: before {}, after {}", name, to_string(before), to_string(after));
     if (before[axis] == 0 && after[axis] == 0) continue;
     if (shape[axis] == 0) fail_at(site, "{}: axis {} of {} has no elements to repeat", name, axis, to_string(shape));
     std::vector<std::int64_t> places;

@@ -36,7 +36,8 @@ auto key_of(T x) {
     return float_key<std::uint64_t>(std::bit_cast<std::uint64_t>(x), 0x7ff0000000000000);
   } else {
     using U = std::make_unsigned_t<T>;
-    return static_cast<U>(std::is_signed_v<T> ? static_cast<U>(x) ^ static_cast<U>(U{1} << (std::numeric_limits<U>::digits - 1)) : x);
+    return static_cast<U>(std::is_signed_v<T> ? static_cast<U>(x) ^ static_cast<U>(U{1} << (std::numeric_limits<U>::digits - 1))
+                                              : x);
   }
 }
 
@@ -66,7 +67,8 @@ std::size_t bytes_a_line(const Desc& x, std::size_t axis) {
 
 // A tensor as lines along an axis.
 struct Lines {
-  Lines(const View& view, std::size_t axis) : data(view.data), rest(view.shape()), across(view.strides()), step(view.strides()[axis]) {
+  Lines(const View& view, std::size_t axis)
+      : data(view.data), rest(view.shape()), across(view.strides()), step(view.strides()[axis]) {
     rest.erase(axis), across.erase(axis);
   }
   template <class T>

@@ -16,8 +16,9 @@ namespace {
 template <class T, Fold fold>
 struct Running {
   static constexpr bool sums = fold == Fold::sum || fold == Fold::prod;
-  using type = std::conditional_t<is_short_float<T>, float,
-                                  std::conditional_t<!sums, T, std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>>>;
+  using type =
+      std::conditional_t<is_short_float<T>, float,
+                         std::conditional_t<!sums, T, std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>>>;
 };
 
 template <Fold fold, class A>

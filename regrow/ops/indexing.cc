@@ -23,7 +23,8 @@ Along along(const Desc& desc, std::size_t axis) {
 namespace {
 
 // to[k] += step * index k, resolved.
-void add_resolved(const View& indices, std::int64_t size, std::string_view op, std::size_t axis, std::int64_t step, std::int64_t* to) {
+void add_resolved(const View& indices, std::int64_t size, std::string_view op, std::size_t axis, std::int64_t step,
+                  std::int64_t* to) {
   visit_type(indices.dtype(), [&]<class T>(Type<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       const T* from = indices.as<const T>();

@@ -27,8 +27,8 @@ std::size_t resolved_bytes(const Desc& indices);
 // Throws Error unless x and the indices agree in every axis but one.
 void require_matching_axes(const Desc& x, const Desc& indices, std::size_t axis);
 
-// How index tensors, broadcast to one shape, cut x: into parts, one for each index, of the axes that are not indexed. What indexing
-// gives has the axes of the indices, from axis `at` on, among the others.
+// How index tensors, broadcast to one shape, cut x: into parts, one for each index, of the axes that are not indexed. What
+// indexing gives has the axes of the indices, from axis `at` on, among the others.
 struct IndexedParts {
   // axes[i] is what index tensor i indexes. Throws Error where axes or indices do not fit.
   IndexedParts(const Desc& x, const Dims& axes, std::int64_t at, std::span<const Desc* const> indices);
@@ -54,7 +54,8 @@ void add_parts(const IndexedParts& parts, const View& region, const std::int64_t
 void check_scatter_dtypes(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);  // of x, indices, updates
 void check_addable(DType dtype);  // throws Error for bool
 std::size_t scatter_workspace(const Desc& x, std::size_t index_bytes);
-// Lays input 0 out in what is added to: the output itself or f32 in the workspace, passes that to `add`, and rounds it to the output.
+// Lays input 0 out in what is added to: the output itself or f32 in the workspace, passes that to `add`, and rounds it to the
+// output.
 struct ScatterTarget {
   std::int64_t* indices = nullptr;  // `index_bytes` of workspace
   View sum;                         // of the output's shape

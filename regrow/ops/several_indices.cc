@@ -4,7 +4,9 @@
 namespace regrow {
 
 std::vector<AttrSpec> index_attributes() {
-  return {{.name = "axes", .type = AttrType::dims, .doc = "The axis that each index tensor indexes; negative ones count from the end."},
+  return {{.name = "axes",
+           .type = AttrType::dims,
+           .doc = "The axis that each index tensor indexes; negative ones count from the end."},
           {.name = "at", .fallback = std::int64_t{0}, .doc = "The axis of the result at which those of the indices begin."}};
 }
 

@@ -15,8 +15,8 @@ IndexedParts parts_of(const Desc& x, std::span<const View> indices, const Attrs&
 // Bytes of the offsets of all parts.
 std::size_t offset_bytes(const Desc& x, std::span<const Desc* const> indices, const Attrs& attrs);
 
-// An operation on `in` and the index tensors of the one whose gradient this is, its inputs from `first` on, with its attributes and
-// these.
+// An operation on `in` and the index tensors of the one whose gradient this is, its inputs from `first` on, with its attributes
+// and these.
 Var call_indexed(Gradient& g, const OpRecord& record, std::initializer_list<Var> in, std::size_t first,
                  std::initializer_list<AttrArg> attrs);
 template <FixedString Name>

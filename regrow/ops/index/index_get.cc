@@ -34,8 +34,10 @@ void gradient(Gradient& g) {
 OpDef index_get() {
   return {
       .doc =
-          "The parts of x at these indices along several axes. The indices broadcast to one shape, which stands in the result from "
-          "axis `at` on, among the axes that are not indexed. Negative indices count from the end; one out of range is an error when "
+          "The parts of x at these indices along several axes. The indices broadcast to one shape, which stands in the result "
+          "from "
+          "axis `at` on, among the axes that are not indexed. Negative indices count from the end; one out of range is an error "
+          "when "
           "the operation runs.",
       .inputs = {"x", "indices..."},
       .attributes = index_attributes(),

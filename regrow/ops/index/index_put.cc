@@ -57,7 +57,8 @@ Var of_last(Gradient& g, Var grad) {
   const IndexedParts parts = parts_of(g.in_desc(0), {descs, g.input_count() - 2}, g.attrs());
   Shape places;
   Dims axes;
-  std::vector<Var> in = {g.recorder().constant(0, DType::i64, grad), op<"reshape">({counting(element_count(parts.index), grad)}, {{"shape", parts.index}})};
+  std::vector<Var> in = {g.recorder().constant(0, DType::i64, grad),
+                         op<"reshape">({counting(element_count(parts.index), grad)}, {{"shape", parts.index}})};
   for (std::size_t i = 0; i < parts.axes.size(); ++i) {
     places.push_back(g.in_desc(0).shape[static_cast<std::size_t>(parts.axes[i])]);
     axes.push_back(static_cast<std::int64_t>(i));
@@ -122,7 +123,11 @@ OpDef index_put() {
                    .dtypes = {DType::f64, DType::f64, DType::i64, DType::u8},
                    .low = 0,
                    .high = 1},
-                  {.inputs = {{4, 2}, {}, {6}}, .attrs = {{"axes", Dims{0}}}, .dtypes = {DType::f64, DType::f64, DType::i64}, .low = -2, .high = 2},
+                  {.inputs = {{4, 2}, {}, {6}},
+                   .attrs = {{"axes", Dims{0}}},
+                   .dtypes = {DType::f64, DType::f64, DType::i64},
+                   .low = -2,
+                   .high = 2},
                   {.inputs = {{3, 4}, {5, 4}, {5}},
                    .attrs = {{"axes", Dims{0}}, {"accumulate", true}},
                    .dtypes = {DType::f64, DType::f64, DType::i64},

@@ -15,8 +15,8 @@ Var part(Var x, std::size_t axis, std::int64_t from, std::int64_t to, std::int64
 
 Var joined(Var a, Var b, std::size_t axis) { return op<"concat">({a, b}, {{"axis", static_cast<std::int64_t>(axis)}}); }
 
-// r[k] = b[k] + a[k] r[k + 1], for b of length n and a of length n - 1, in log2(n) steps: after a step of distance d, a[k] leads from
-// k to k + 2 d. No division, so that zeros are as good as any.
+// r[k] = b[k] + a[k] r[k + 1], for b of length n and a of length n - 1, in log2(n) steps: after a step of distance d, a[k] leads
+// from k to k + 2 d. No division, so that zeros are as good as any.
 Var recurrence(Var a, Var b, std::size_t axis, std::int64_t n) {
   for (std::int64_t d = 1; d < n; d *= 2) {
     b = joined(part(b, axis, 0, n - d) + a * part(b, axis, d, n), part(b, axis, n - d, n), axis);

@@ -6,7 +6,8 @@ namespace regrow::ops {
 
 OpDef cumulative_sum() {
   OpDef def = scanning::accumulation(
-      "The sum of the elements so far along an axis. Integers and bool give i64 or u64; f32 is added in f64, 16-bit floating types "
+      "The sum of the elements so far along an axis. Integers and bool give i64 or u64; f32 is added in f64, 16-bit floating "
+      "types "
       "in f32, and each sum is rounded once.",
       [](const ComputeCall& call) { scanning::compute(kernels::Fold::sum, call); });
   def.gradient = [](Gradient& g) {

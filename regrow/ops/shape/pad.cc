@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/kernels/copy.h"
-#include "regrow/ops/var.h"
 #include "regrow/ops/shapes.h"
+#include "regrow/ops/var.h"
 #include "regrow/tensor/format.h"
 
 namespace regrow::ops {
@@ -16,8 +16,8 @@ void dtypes(std::span<const DType> in, const Attrs& attrs, std::span<DType> out)
 void infer(const InferCall& call) {
   const Desc& x = call[0];
   const Dims &before = call.attrs.get<Dims>("before"), &after = call.attrs.get<Dims>("after");
-  require(before.size() == x.shape.size() && after.size() == x.shape.size(), "before {} and after {} need one value for each axis of {}",
-          before, after, x.shape);
+  require(before.size() == x.shape.size() && after.size() == x.shape.size(),
+          "before {} and after {} need one value for each axis of {}", before, after, x.shape);
   OutDesc& out = call.out[0];
   out.shape = x.shape;
   for (std::size_t i = 0; i < x.shape.size(); ++i) {

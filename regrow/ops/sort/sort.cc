@@ -11,8 +11,7 @@ void compute(const ComputeCall& call) {
 
 void gradient(Gradient& g) {
   const Attrs& attrs = g.attrs();
-  const Var places =
-      op<"argsort">({g.in(0)}, {{"axis", attrs.value("axis")}, {"descending", attrs.value("descending")}});
+  const Var places = op<"argsort">({g.in(0)}, {{"axis", attrs.value("axis")}, {"descending", attrs.value("descending")}});
   g.set(0, sorting::put_back(g, g.grad(), places));
 }
 
@@ -21,7 +20,8 @@ void gradient(Gradient& g) {
 OpDef sort() {
   return {
       .doc =
-          "The elements of x in order along an axis, equal ones in the order in which they stood. NaN, whatever its sign, is above "
+          "The elements of x in order along an axis, equal ones in the order in which they stood. NaN, whatever its sign, is "
+          "above "
           "every number: last, or first if descending.",
       .inputs = {"x"},
       .attributes = sorting::attributes(),

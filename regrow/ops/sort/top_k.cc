@@ -29,7 +29,8 @@ void compute(const ComputeCall& call) {
 OpDef top_k() {
   return {
       .doc =
-          "The k largest elements along an axis, the largest first, and their indices (i64); or the k smallest, the smallest first. "
+          "The k largest elements along an axis, the largest first, and their indices (i64); or the k smallest, the smallest "
+          "first. "
           "Of equal elements the earlier one comes first; NaN is above every number, as in sort.",
       .inputs = {"x"},
       .attributes = {{.name = "k", .doc = "How many."},

@@ -41,6 +41,7 @@ class Resolver {
       case Index::Kind::slice: return add_range(adjusted(index.slice(), next_size(), site_));
       case Index::Kind::new_axis: return out_.shape.push_back(1);
       case Index::Kind::boolean:
+        boolean_ = true;
         out_.selects_none = out_.selects_none || index.integer() == 0;
         return out_.shape.push_back(index.integer() != 0);
       case Index::Kind::ellipsis: return add_whole(whole_axes);
@@ -54,7 +55,7 @@ class Resolver {
   ResolvedIndex take() {
     out_.whole = out_.whole && out_.squeeze.empty();
     out_.at = apart_ ? 0 : first_;
-    if (out_.selects_none && !out_.tensors.empty()) fail_at(site_, "index: a boolean cannot stand beside an index tensor");
+    if (boolean_ && !out_.tensors.empty()) fail_at(site_, "index: a boolean cannot stand beside an index tensor");
     return std::move(out_);
   }
 
@@ -99,7 +100,7 @@ class Resolver {
   Site site_;
   std::size_t axis_ = 0;
   std::int64_t first_ = -1;  // axis of the result where the first integer or tensor stands
-  bool ended_ = false, apart_ = false;
+  bool ended_ = false, apart_ = false, boolean_ = false;
   ResolvedIndex out_;
 };
 

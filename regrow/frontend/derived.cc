@@ -62,15 +62,32 @@ Tensor triu(const Tensor& x, std::int64_t offset, Site site) {
   return where(greater_equal(diagonal_numbers(x, "triu", site), offset, site), x, 0, site);
 }
 
-Tensor var(const Tensor& x, const VarOptions& options, Site site) {
-  const Tensor distance = subtract(x, mean(x, {.axis = options.axis, .keepdims = true}, site), site);
+namespace {
+
+// 16-bit floating types in f32: squares of theirs overflow and lose what differs.
+Tensor widened(const Tensor& x, Site site) {
+  const DType dtype = x.dtype(site);
+  return dtype == DType::f16 || dtype == DType::bf16 ? x.astype(DType::f32, site) : x;
+}
+Tensor narrowed(const Tensor& result, const Tensor& x, Site site) {
+  return is_floating(x.dtype(site)) ? result.astype(x.dtype(site), site) : result;
+}
+
+// In two passes: of distances from the mean. Not rounded to a 16-bit type.
+Tensor wide_var(const Tensor& given, const VarOptions& options, Site site) {
+  const Tensor x = widened(given, site), distance = subtract(x, mean(x, {.axis = options.axis, .keepdims = true}, site), site);
   const Tensor spread = mean(square(distance, site), {.axis = options.axis, .keepdims = options.keepdims}, site);
   if (options.correction == 0) return spread;
   const double count = group_size(x.shape(site), options.axis);
   return multiply(spread, count / (count - options.correction), site);
 }
 
-Tensor std(const Tensor& x, const VarOptions& options, Site site) { return sqrt(var(x, options, site), site); }
+}  // namespace
+
+Tensor var(const Tensor& x, const VarOptions& options, Site site) { return narrowed(wide_var(x, options, site), x, site); }
+Tensor std(const Tensor& x, const VarOptions& options, Site site) {
+  return narrowed(sqrt(wide_var(x, options, site), site), x, site);
+}
 
 Tensor log_sum_exp(const Tensor& x, const LogSumExpOptions& options, Site site) {
   const Tensor largest = max(x.detach(), {.axis = options.axis, .keepdims = true}, site);
@@ -84,9 +101,9 @@ Tensor log_sum_exp(const Tensor& x, const LogSumExpOptions& options, Site site) 
 }
 
 Tensor norm(const Tensor& x, const NormOptions& options, Site site) {
-  const Tensor total = sum(square(x, site), {.axis = options.axis, .keepdims = options.keepdims}, site);
+  const Tensor total = sum(square(widened(x, site), site), {.axis = options.axis, .keepdims = options.keepdims}, site);
   const Tensor nothing = equal(total, 0, site);
-  return where(nothing, 0, sqrt(where(nothing, 1, total, site), site), site);
+  return narrowed(where(nothing, 0, sqrt(where(nothing, 1, total, site), site), site), x, site);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Site site) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "regrow/kernels/convert.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
 #include "regrow/tensor/format.h"
@@ -69,6 +70,12 @@ IndexedParts::IndexedParts(const Desc& x, const Dims& which, std::int64_t where,
     if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) == axes.end()) rest.push_back(x.shape[i]);
   require(where >= 0 && where <= rest.rank(), "the axes of the indices cannot begin at {} among {} others", where, rest.rank());
   at = static_cast<std::size_t>(where);
+}
+
+IndexedParts parts_along_axis(const Desc& x, const Desc& indices, const Attrs& attrs) {
+  const auto axis = static_cast<std::int64_t>(axis_of(x, attrs));
+  const Desc* all[] = {&indices};
+  return IndexedParts(x, {axis}, axis, all);
 }
 
 Shape IndexedParts::region() const {

@@ -43,6 +43,9 @@ struct IndexedParts {
   Shape index, rest;
 };
 
+// Those of one index tensor, along the attribute `axis`.
+IndexedParts parts_along_axis(const Desc& x, const Desc& indices, const Attrs& attrs);
+
 // region = the parts of x at these offsets; the parts of x = those of the region, which may repeat elements, one after another;
 // or plus them (of one type, of numbers, except that f32 takes f16 and bf16).
 void take_parts(const IndexedParts& parts, const View& x, const std::int64_t* offsets, const View& region);

@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/random.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "regrow/ops/create.h"
 
 namespace regrow::random {
 
 void floating_dtype(std::span<const DType>, const Attrs& attrs, std::span<DType> out) {
   out[0] = attrs.get<DType>("dtype");
   require(is_floating(out[0]), "is not defined for {}: only for floating types", name_of(out[0]));
+}
+
+OpDef distribution(std::string_view doc, std::vector<AttrSpec> parameters, void (*infer)(const InferCall& call),
+                   void (*compute)(const ComputeCall& call)) {
+  std::vector<AttrSpec> attributes = {create::shape_attr()};
+  attributes.insert(attributes.end(), parameters.begin(), parameters.end());
+  attributes.insert(attributes.end(), {create::dtype_attr(), create::device_attr()});
+  return {.doc = doc,
+          .inputs = {},
+          .attributes = std::move(attributes),
+          .dtypes = floating_dtype,
+          .infer = infer,
+          .compute = compute,
+          .replay = Replay::seeded,
+          .samples = {{.inputs = {}, .attrs = {{"shape", Dims{3, 5}}}},
+                      {.inputs = {}, .attrs = {{"shape", Dims{1030}}, {"dtype", DType::f64}}},
+                      {.inputs = {}, .attrs = {{"shape", Dims{2050}}, {"dtype", DType::bf16}}},
+                      {.inputs = {}, .attrs = {{"shape", Dims{0, 3}}, {"dtype", DType::f16}}}}};
 }
 
 std::uint64_t word_threshold(double p) {

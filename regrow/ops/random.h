@@ -35,6 +35,10 @@ void store(const T* values, const View& out, std::uint64_t first, std::size_t n)
 // `dtypes`: the attribute's type, which must be floating.
 void floating_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
 
+// A distribution of floating numbers: its shape, its parameters, then type and device. `infer` checks the parameters.
+OpDef distribution(std::string_view doc, std::vector<AttrSpec> parameters, void (*infer)(const InferCall& call),
+                   void (*compute)(const ComputeCall& call));
+
 // How many of the 2^32 words are below probability p.
 std::uint64_t word_threshold(double p);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/reduce.h"
+
+#include "regrow/kernels/reduce.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/tensor/format.h"
 
 namespace regrow {
@@ -73,12 +76,68 @@ Var with_kept_axes(Gradient& g, Var reduced) {
 
 Var spread(Gradient& g, Var reduced) { return op<"broadcast_to">({with_kept_axes(g, reduced)}, {{"shape", g.in_desc(0).shape}}); }
 
+namespace {
+
+// Shared equally among the elements that equal the result.
 void extreme_gradient(Gradient& g) {
   const DType dtype = g.in_desc(0).dtype;
   const Var chosen = op<"equal">(g.in(0), with_kept_axes(g, g.out()));
   const Var ties = op<"sum">({chosen}, {{"axis", g.attrs().value("axis")}, {"keepdims", true}});
   const Var share = with_kept_axes(g, g.grad()) / op<"cast">({ties}, {{"dtype", dtype}});
   g.set(0, op<"where">(chosen, share, g.recorder().constant(0, dtype, g.grad())));
+}
+
+std::vector<Sample> fold_samples() {
+  return {{.inputs = {{2, 3}}},
+          {.inputs = {{2, 3, 4}}, .attrs = {{"axis", Axes{0, -1}}, {"keepdims", true}}},
+          {.inputs = {{5, 40}}, .attrs = {{"axis", Axes{0}}}},
+          {.inputs = {{0, 3}}, .attrs = {{"axis", Axes{1}}}},
+          {.inputs = {{}}}};
+}
+
+}  // namespace
+
+void compute_fold(kernels::Fold fold, const ComputeCall& call) {
+  kernels::reduce(fold, call.in[0], reduced_axes(*call.in[0].desc, call.attrs), call.out[0]);
+}
+
+void compute_place(kernels::Fold max_or_min, const ComputeCall& call) {
+  kernels::arg_reduce(max_or_min, call.in[0], reduced_axes(*call.in[0].desc, call.attrs), call.out[0]);
+}
+
+OpDef extreme(std::string_view doc, void (*compute)(const ComputeCall& call)) {
+  return {.doc = doc,
+          .inputs = {"x"},
+          .attributes = reduction_attributes(),
+          .dtypes = keep_dtype,
+          .infer = infer_reduction_of_something,
+          .compute = compute,
+          .gradient = extreme_gradient,
+          .saves_inputs = 0b1,
+          .saves_outputs = 0b1,
+          .samples = fold_samples()};
+}
+
+OpDef place(std::string_view doc, void (*compute)(const ComputeCall& call)) {
+  return {.doc = doc,
+          .inputs = {"x"},
+          .attributes = reduction_attributes(),
+          .dtypes = [](std::span<const DType>, const Attrs&, std::span<DType> out) { out[0] = DType::i64; },
+          .infer = infer_reduction_of_something,
+          .compute = compute,
+          .samples = fold_samples()};
+}
+
+OpDef truth(std::string_view doc, void (*compute)(const ComputeCall& call)) {
+  OpDef def{.doc = doc,
+            .inputs = {"x"},
+            .attributes = reduction_attributes(),
+            .dtypes = [](std::span<const DType>, const Attrs&, std::span<DType> out) { out[0] = DType::boolean; },
+            .infer = infer_reduction,
+            .compute = compute,
+            .samples = fold_samples()};
+  def.samples.push_back({.inputs = {{0, 3}}});
+  return def;
 }
 
 }  // namespace regrow

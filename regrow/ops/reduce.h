@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include "regrow/kernels/fold.h"
 #include "regrow/ops/op.h"
 #include "regrow/ops/var.h"
 
@@ -32,7 +33,12 @@ void widened_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DTyp
 Var with_kept_axes(Gradient& g, Var reduced);
 // The gradient of the result, repeated to the shape of the input.
 Var spread(Gradient& g, Var reduced);
-// Of max and min: shared equally among the elements that equal the result.
-void extreme_gradient(Gradient& g);
+
+// Families: documentation and kernel, which is one of these folds.
+void compute_fold(kernels::Fold fold, const ComputeCall& call);
+void compute_place(kernels::Fold max_or_min, const ComputeCall& call);
+OpDef extreme(std::string_view doc, void (*compute)(const ComputeCall& call));  // of the type of x; not of nothing
+OpDef place(std::string_view doc, void (*compute)(const ComputeCall& call));    // of an extreme, as i64
+OpDef truth(std::string_view doc, void (*compute)(const ComputeCall& call));    // bool
 
 }  // namespace regrow

@@ -4,7 +4,6 @@
 #include "regrow/kernels/convert.h"
 #include "regrow/ops/indexing.h"
 #include "regrow/ops/reduce.h"
-#include "regrow/ops/shapes.h"
 
 namespace regrow::scanning {
 namespace {
@@ -41,18 +40,13 @@ std::vector<Sample> samples() {
 }  // namespace
 
 std::vector<AttrSpec> attributes() {
-  return {{.name = "axis", .fallback = std::int64_t{-1}, .doc = "The axis to go along; negative ones count from the end."},
+  return {axis_attr(-1, "The axis to go along; negative ones count from the end."),
           {.name = "reverse", .type = AttrType::boolean, .fallback = false, .doc = "Whether to go from the end to the start."}};
-}
-
-std::size_t axis_of(const Desc& x, const Attrs& attrs) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
 }
 
 void infer(const InferCall& call) {
   (void)axis_of(call[0], call.attrs);  // checks
-  call.out[0].shape = call[0].shape;
-  call.out[0].strides = dense_strides_like(call[0].shape, call[0].shape, call[0].strides);
+  infer_like(call[0], call.out[0]);
 }
 
 void compute(kernels::Fold fold, const ComputeCall& call) {

@@ -3,15 +3,13 @@
 #pragma once
 
 #include "regrow/kernels/scan.h"
-#include "regrow/ops/op.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
 
 namespace regrow::scanning {
 
 // axis (default: the last) and reverse (default: false).
 std::vector<AttrSpec> attributes();
-// In [0, rank). Throws Error if there is no such axis; a scalar has none.
-std::size_t axis_of(const Desc& x, const Attrs& attrs);
 // The shape of x, in the axis order of its memory.
 void infer(const InferCall& call);
 // Along the axis; where the types differ, of x converted to that of the output.

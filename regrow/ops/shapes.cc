@@ -73,6 +73,17 @@ Shape shape_from_value(const View& value) {
   return shape;
 }
 
+AttrSpec axis_attr(std::int64_t fallback, std::string_view doc) { return {.name = "axis", .fallback = fallback, .doc = doc}; }
+
+std::size_t axis_of(const Desc& x, const Attrs& attrs) {
+  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
+}
+
+void infer_like(const Desc& x, OutDesc& out) {
+  out.shape = x.shape;
+  out.strides = dense_strides_like(x.shape, x.shape, x.strides);
+}
+
 void keep_dtype(std::span<const DType> in, const Attrs&, std::span<DType> out) { out[0] = in[0]; }
 
 void common_dtype(std::span<const DType> in, const Attrs&, std::span<DType> out) {

@@ -21,6 +21,12 @@ Strides strides_broadcast_to(const Desc& x, const Shape& to);
 // The elements of an integer vector, as a shape. Throws Error if there are more than max_rank.
 Shape shape_from_value(const View& value);
 
+// The attribute `axis`, an axis of x that may count from the end, and which it is, in [0, rank). Throws Error if there is none.
+AttrSpec axis_attr(std::int64_t fallback, std::string_view doc = "The axis; negative ones count from the end.");
+std::size_t axis_of(const Desc& x, const Attrs& attrs);
+// `infer` of operators whose result has the shape of x, dense, in the axis order of its memory.
+void infer_like(const Desc& x, OutDesc& out);
+
 // `dtypes` of operators that only move elements: the type of the first input.
 void keep_dtype(std::span<const DType> in, const Attrs& attrs, std::span<DType> out);
 // `dtypes` of operators whose inputs all have one type, which is the output's. Throws Error "the element types differ: f32 and

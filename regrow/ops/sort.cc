@@ -6,20 +6,15 @@
 namespace regrow::sorting {
 
 std::vector<AttrSpec> attributes() {
-  return {{.name = "axis", .fallback = std::int64_t{-1}, .doc = "The axis to sort along; negative ones count from the end."},
+  return {axis_attr(-1, "The axis to sort along; negative ones count from the end."),
           {.name = "descending", .type = AttrType::boolean, .fallback = false, .doc = "Whether the largest comes first."}};
-}
-
-std::size_t axis_of(const Desc& x, const Attrs& attrs) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
 }
 
 kernels::Ordering ordering_of(const Desc& x, const Attrs& attrs) { return {axis_of(x, attrs), attrs.get<bool>("descending")}; }
 
 void infer(const InferCall& call) {
   (void)axis_of(call[0], call.attrs);  // checks
-  call.out[0].shape = call[0].shape;
-  call.out[0].strides = dense_strides_like(call[0].shape, call[0].shape, call[0].strides);
+  infer_like(call[0], call.out[0]);
 }
 
 std::size_t workspace(const CostCall& call) { return kernels::sort_workspace(*call.in[0], axis_of(*call.in[0], call.attrs)); }

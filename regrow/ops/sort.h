@@ -3,15 +3,13 @@
 #pragma once
 
 #include "regrow/kernels/order.h"
-#include "regrow/ops/op.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
 
 namespace regrow::sorting {
 
 // axis (default: the last) and descending (default: false).
 std::vector<AttrSpec> attributes();
-// In [0, rank). Throws Error if there is no such axis; a scalar has none.
-std::size_t axis_of(const Desc& x, const Attrs& attrs);
 kernels::Ordering ordering_of(const Desc& x, const Attrs& attrs);
 
 // The shape of x, in the axis order of its memory.

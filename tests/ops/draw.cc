@@ -2,7 +2,9 @@
 #include "tests/ops/draw.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "regrow/tensor/visit.h"
@@ -20,6 +22,31 @@ T drawn(std::mt19937_64& random, double low, double high) {
     return static_cast<T>(std::min(most, least + std::floor(fraction * (most - least + 1))));
   } else {
     return T(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(low + fraction * (high - low)));
+  }
+}
+
+template <class T, class Bits>
+std::vector<T> from_bits(std::initializer_list<Bits> all) {
+  std::vector<T> values;
+  for (Bits bits : all) values.push_back(std::bit_cast<T>(bits));
+  return values;
+}
+
+template <class T>
+std::vector<T> specials() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return {false, true};
+  } else if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    return {T{0}, T{1}, static_cast<T>(-1), T{2}, Limits::min(), Limits::max(), static_cast<T>(Limits::max() - 1), T{7}};
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return from_bits<T, std::uint16_t>({0x7e00, 0xfe00, 0x7c00, 0xfc00, 0, 0x8000, 1, 0x8001, 0x7bff, 0x0400, 0x3c00, 0xbe00});
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return from_bits<T, std::uint16_t>({0x7fc0, 0xffc0, 0x7f80, 0xff80, 0, 0x8000, 1, 0x8001, 0x7f7f, 0x0080, 0x3f80, 0xbfc0});
+  } else {
+    using Limits = std::numeric_limits<T>;
+    return {Limits::quiet_NaN(), -Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), T{0}, -T{0}, Limits::denorm_min(),
+            -Limits::denorm_min(), Limits::max(), Limits::min(), T{1}, T{-1.5}};
   }
 }
 
@@ -60,6 +87,17 @@ HostArray draw(DType dtype, const Shape& shape, double low, double high, std::ui
   return array;
 }
 
+HostArray draw_specials(DType dtype, const Shape& shape, std::uint64_t seed) {
+  std::mt19937_64 random(seed * 1000003 + 1);
+  std::byte* elements = nullptr;
+  HostArray array = HostArray::uninitialized(dtype, shape, &elements);
+  visit_type(dtype, [&]<class T>(Type<T>) {
+    const std::vector<T> all = specials<T>();
+    for (std::int64_t i = 0; i < array.count(); ++i) reinterpret_cast<T*>(elements)[i] = all[random() % all.size()];
+  });
+  return array;
+}
+
 std::vector<Lay> layouts(const Shape& shape) {
   Strides reversed = Dims::filled(shape.size(), 1), gaps = contiguous_strides(shape), negative = gaps;
   for (std::size_t i = 1; i < shape.size(); ++i) reversed[i] = reversed[i - 1] * std::max<std::int64_t>(shape[i - 1], 1);
@@ -84,9 +122,13 @@ std::vector<Case> cases(const OpRecord& record) {
     std::vector<DType> dtypes = sample.dtypes;
     if (dtypes.empty()) dtypes.assign(sample.inputs.size(), DType::f32);
     add_case(all, record, sample, dtypes);
+    const auto integer = std::find_if(dtypes.begin(), dtypes.end(), is_integer);
     const auto first = std::find_if(dtypes.begin(), dtypes.end(), is_floating);
-    if (first == dtypes.end()) continue;
-    for (int d = 0; d < dtype_count; ++d) add_case(all, record, sample, with(dtypes, *first, static_cast<DType>(d)));
+    for (int d = 0; d < dtype_count; ++d) {
+      const auto dtype = static_cast<DType>(d);
+      if (first != dtypes.end()) add_case(all, record, sample, with(dtypes, *first, dtype));
+      if (integer != dtypes.end() && is_integer(dtype)) add_case(all, record, sample, with(dtypes, *integer, dtype));
+    }
   }
   return all;
 }
@@ -100,6 +142,17 @@ std::vector<Case> gradient_cases(const OpRecord& record) {
       if (is_floating(dtype)) dtype = DType::f64;
     add_case(all, record, sample, dtypes);
   }
+  return all;
+}
+
+std::vector<Case> special_cases(const OpRecord& record) {
+  std::vector<Case> all = cases(record);
+  for (Case& given : all)
+    for (std::size_t i = 0; i < given.inputs.size(); ++i) {
+      const std::vector<DType>& said = given.sample->dtypes;
+      if (said.empty() || is_floating(said[i]))
+        given.inputs[i] = draw_specials(given.dtypes[i], given.inputs[i].shape(), 31 * i + 7);
+    }
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "regrow/kernels/parallel.h"
+#include "regrow/ops/random.h"
 #include "tests/ops/direct.h"
 
 namespace regrow {
@@ -113,6 +114,71 @@ TEST(Random, BernoulliHasItsProbability) {
                 draw(op("bernoulli", {{"shape", Dims{2}}, {"p", 1.5}}));
               }),
               HasSubstr("a probability is at least 0 and at most 1"));
+}
+
+// statistics.NormalDist().inv_cdf of Python, by the same algorithm.
+TEST(Random, QuantilesOfTheNormalDistribution) {
+  EXPECT_DOUBLE_EQ(random::normal_quantile(0.975), 1.9599639845400536);
+  EXPECT_DOUBLE_EQ(random::normal_quantile(0.3), -0.5244005127080407);
+  EXPECT_DOUBLE_EQ(random::normal_quantile(1e-10), -6.361340902404056);
+  EXPECT_NEAR(random::normal_quantile(1e-300), -37.0471, 1e-4);
+}
+
+// Mean (phi(a) - phi(b)) / (Phi(b) - Phi(a)); variance of the symmetric one 1 - 2 b phi(b) / (Phi(b) - Phi(-b)).
+TEST(TruncatedNormal, HasItsMomentsAndEnds) {
+  const std::vector<double> x = numbers(draw(op("truncated_normal", {{"shape", Dims{200000}}, {"dtype", DType::f64}})));
+  EXPECT_GE(*std::min_element(x.begin(), x.end()), -2);
+  EXPECT_LE(*std::max_element(x.begin(), x.end()), 2);
+  EXPECT_NEAR(mean(x), 0, 0.01);
+  double square = 0;
+  for (double value : x) square += value * value;
+  EXPECT_NEAR(square / 200000, 0.77374, 0.01);
+  const Op upper =
+      op("truncated_normal", {{"shape", Dims{200000}}, {"low", 1.0}, {"high", 3.0}, {"mean", 10.0}, {"stddev", 2.0}});
+  const std::vector<double> y = numbers(draw(upper));
+  EXPECT_GE(*std::min_element(y.begin(), y.end()), 12);
+  EXPECT_LE(*std::max_element(y.begin(), y.end()), 16);
+  EXPECT_NEAR(mean(y), 10 + 2 * 1.51005, 0.01);
+  const std::vector<double> tail = numbers(draw(op("truncated_normal", {{"shape", Dims{1000}}, {"low", 30.0}, {"high", 31.0}})));
+  EXPECT_NEAR(mean(tail), 30.033, 0.01);  // nearly exponential: 1 / 30 beyond the end
+}
+
+TEST(Permutation, HasEachNumberOnceInAnyOrder) {
+  const HostArray order = draw(op("permutation", {{"count", 5000}}));
+  std::vector<std::int64_t> numbers_of = order.to_vector<std::int64_t>();
+  EXPECT_FALSE(std::is_sorted(numbers_of.begin(), numbers_of.end()));
+  std::sort(numbers_of.begin(), numbers_of.end());
+  for (std::int64_t i = 0; i < 5000; ++i) ASSERT_EQ(numbers_of[static_cast<std::size_t>(i)], i);
+  // 6000 orders of three: chi-squared with 5 degrees of freedom is above 25.7 once in 10,000 times.
+  double counts[6] = {}, chi = 0;
+  for (std::uint64_t k = 0; k < 6000; ++k) {
+    const std::vector<double> three = numbers(draw(op("permutation", {{"count", 3}}), {11, k}));
+    ++counts[static_cast<int>(three[0]) * 2 + (three[1] > three[2])];
+  }
+  for (double count : counts) chi += (count - 1000) * (count - 1000) / 1000;
+  EXPECT_LT(chi, 25.7);
+}
+
+TEST(Categorical, ChoosesAsTheSoftmaxSays) {
+  const HostArray logits = HostArray::from(std::vector<float>{std::log(1.0f), std::log(2.0f), -INFINITY, std::log(5.0f)}, {4});
+  const Op spread = op("broadcast_to", {{"shape", Dims{80000, 4}}});
+  const direct::Value many = direct::run(spread, {direct::value_of(logits)}).at(0);
+  double counts[4] = {};
+  for (double chosen : numbers(direct::host(direct::run(op("categorical"), {many}, {.random = state}).at(0))))
+    ++counts[static_cast<int>(chosen)];
+  EXPECT_NEAR(counts[0], 10000, 500);  // five deviations
+  EXPECT_NEAR(counts[1], 20000, 650);
+  EXPECT_EQ(counts[2], 0);
+  EXPECT_NEAR(counts[3], 50000, 700);
+}
+
+TEST(Categorical, OfNoDistributionIsAnErrorOfTheRun) {
+  for (float bad : {NAN, INFINITY}) {
+    const HostArray logits = HostArray::from(std::vector<float>{0, 0, 0, bad}, {2, 2});
+    EXPECT_THAT(error_of([&] { call(op("categorical"), {logits}); }), HasSubstr("categorical: the logits of line 1 are no distribution"));
+  }
+  const HostArray nothing = HostArray::from(std::vector<float>{-INFINITY, -INFINITY}, {2});
+  EXPECT_THAT(error_of([&] { call(op("categorical"), {nothing}); }), HasSubstr("line 0"));
 }
 
 TEST(Dropout, KeepsOrDropsAndScalesWhatItKeeps) {

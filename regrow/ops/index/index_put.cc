@@ -16,8 +16,7 @@ void dtypes(std::span<const DType> in, const Attrs& attrs, std::span<DType> out)
 void infer(const InferCall& call) {
   const Desc& x = call[0];
   (void)strides_broadcast_to(call[1], parts_of(x, call.in.subspan(2), call.attrs).region());  // checks
-  call.out[0].shape = x.shape;
-  call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
+  infer_like(x, call.out[0]);
 }
 
 void put(const ComputeCall& call, const ScatterTarget& target) {

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/indexing.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
 #include "regrow/tensor/format.h"
 
 namespace regrow::ops {
 namespace {
 
-IndexedParts parts_of(const Desc& x, const Desc& indices, const Attrs& attrs) {
-  const int axis = resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank());
-  const Desc* all[] = {&indices};
-  return IndexedParts(x, {axis}, axis, all);
-}
-
 void infer(const InferCall& call) {
   const Desc &x = call[0], &updates = call[2];
-  const Shape wanted = parts_of(x, call[1], call.attrs).region();
+  const Shape wanted = parts_along_axis(x, call[1], call.attrs).region();
   require(updates.shape == wanted, "the updates have shape {}, not {}", updates.shape, wanted);
-  call.out[0].shape = x.shape;
-  call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
+  infer_like(x, call.out[0]);
 }
 
 void add(const ComputeCall& call, const ScatterTarget& target) {
-  const IndexedParts parts = parts_of(*target.sum.desc, *call.in[1].desc, call.attrs);
+  const IndexedParts parts = parts_along_axis(*target.sum.desc, *call.in[1].desc, call.attrs);
   parts.locate(target.sum, call.in.subspan(1, 1), "scatter_add", target.indices);
   add_parts(parts, call.in[2], target.indices, target.sum);
 }
@@ -34,8 +28,7 @@ OpDef scatter_add() {
           "x with parts of `updates` added at these indices along an axis: what take would read there. Repeated indices add "
           "up, in the order of the indices; 16-bit floating types are added in f32 and rounded once.",
       .inputs = {"x", "indices", "updates"},
-      .attributes =
-          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
+      .attributes = {axis_attr(0)},
       .dtypes = check_scatter_dtypes,
       .infer = infer,
       .compute = [](const ComputeCall& call) { scatter(call, resolved_bytes(*call.in[1].desc), add); },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/indexing.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
 #include "regrow/tensor/format.h"
 #include "regrow/tensor/visit.h"
@@ -8,21 +9,16 @@
 namespace regrow::ops {
 namespace {
 
-std::size_t axis_of(const Attrs& attrs, const Desc& x) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
-}
-
 void infer(const InferCall& call) {
   const Desc &x = call[0], &indices = call[1], &updates = call[2];
-  require_matching_axes(x, indices, axis_of(call.attrs, x));
+  require_matching_axes(x, indices, axis_of(x, call.attrs));
   require(updates.shape == indices.shape, "the updates have shape {}, not {}", updates.shape, indices.shape);
-  call.out[0].shape = x.shape;
-  call.out[0].strides = dense_strides_like(x.shape, x.shape, x.strides);
+  infer_like(x, call.out[0]);
 }
 
 void add(const ComputeCall& call, const ScatterTarget& target) {
   const View &indices = call.in[1], &updates = call.in[2];
-  const std::size_t axis = axis_of(call.attrs, *target.sum.desc);
+  const std::size_t axis = axis_of(*target.sum.desc, call.attrs);
   resolve_indices(indices, target.sum.shape()[axis], "scatter_add_along_axis", axis, target.indices);
   Strides across = target.sum.strides();
   const std::int64_t step = across[axis];
@@ -51,8 +47,7 @@ OpDef scatter_add_along_axis() {
           "order; 16-bit "
           "floating types are added in f32 and rounded once.",
       .inputs = {"x", "indices", "updates"},
-      .attributes =
-          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},
+      .attributes = {axis_attr(-1)},
       .dtypes = check_scatter_dtypes,
       .infer = infer,
       .compute = [](const ComputeCall& call) { scatter(call, resolved_bytes(*call.in[1].desc), add); },

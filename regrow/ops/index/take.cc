@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/indexing.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
 
 namespace regrow::ops {
@@ -10,23 +11,17 @@ void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) {
   out[0] = in[0];
 }
 
-IndexedParts parts_of(const Desc& x, const Desc& indices, const Attrs& attrs) {
-  const int axis = resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank());
-  const Desc* all[] = {&indices};
-  return IndexedParts(x, {axis}, axis, all);
-}
-
 // Another order of axes stays if the result has as many.
 void infer(const InferCall& call) {
   const Desc &x = call[0], &indices = call[1];
   OutDesc& out = call.out[0];
-  out.shape = parts_of(x, indices, call.attrs).region();
+  out.shape = parts_along_axis(x, indices, call.attrs).region();
   out.strides = indices.shape.size() == 1 ? dense_strides_like(out.shape, x.shape, x.strides) : contiguous_strides(out.shape);
 }
 
 void compute(const ComputeCall& call) {
   const View &x = call.in[0], &indices = call.in[1];
-  const IndexedParts parts = parts_of(*x.desc, *indices.desc, call.attrs);
+  const IndexedParts parts = parts_along_axis(*x.desc, *indices.desc, call.attrs);
   auto* offsets = reinterpret_cast<std::int64_t*>(call.workspace.data());
   parts.locate(x, call.in.subspan(1), "take", offsets);
   take_parts(parts, x, offsets, call.out[0]);
@@ -46,8 +41,7 @@ OpDef take() {
           "The parts of x at these indices along an axis; the shape of the indices takes the place of the axis. Negative "
           "indices count from the end; one out of range is an error when the operation runs.",
       .inputs = {"x", "indices"},
-      .attributes =
-          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
+      .attributes = {axis_attr(0)},
       .dtypes = dtypes,
       .infer = infer,
       .compute = compute,

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/indexing.h"
+#include "regrow/ops/shapes.h"
 #include "regrow/ops/var.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
 
 namespace regrow::ops {
 namespace {
-
-std::size_t axis_of(const Attrs& attrs, const Desc& x) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
-}
 
 void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) {
   require_index_type(in[1]);
@@ -18,14 +15,14 @@ void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) {
 
 void infer(const InferCall& call) {
   const Desc &x = call[0], &indices = call[1];
-  require_matching_axes(x, indices, axis_of(call.attrs, x));
+  require_matching_axes(x, indices, axis_of(x, call.attrs));
   call.out[0].shape = indices.shape;
   call.out[0].strides = dense_strides_like(indices.shape, x.shape, x.strides);
 }
 
 void compute(const ComputeCall& call) {
   const View &x = call.in[0], &indices = call.in[1], &out = call.out[0];
-  const std::size_t axis = axis_of(call.attrs, *x.desc);
+  const std::size_t axis = axis_of(*x.desc, call.attrs);
   auto* resolved = reinterpret_cast<std::int64_t*>(call.workspace.data());
   resolve_indices(indices, x.shape()[axis], "take_along_axis", axis, resolved);
   Strides across = x.strides();
@@ -52,8 +49,7 @@ OpDef take_along_axis() {
           "One element of x for each index: the result at (i, j, k) is x at (i, indices[i, j, k], k), for axis 1. Negative "
           "indices count from the end; one out of range is an error when the operation runs.",
       .inputs = {"x", "indices"},
-      .attributes =
-          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{-1}, .doc = "The axis; may be negative."}},
+      .attributes = {axis_attr(-1)},
       .dtypes = dtypes,
       .infer = infer,
       .compute = compute,

@@ -1,52 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "regrow/kernels/softmax.h"
-
-#include "regrow/ops/pooling.h"
-#include "regrow/ops/softmax_axis.h"
+#include "regrow/ops/softmax.h"
 
 namespace regrow::ops {
 namespace {
 
-void infer(const InferCall& call) {
-  (void)softmax_axis(call.attrs, call[0].shape.rank());  // checks
-  call.out[0].shape = call[0].shape;
-  call.out[0].strides = dense_strides_like(call[0].shape, call[0].shape, call[0].strides);
-}
-
-void compute(const ComputeCall& call) {
-  kernels::softmax(kernels::SoftmaxKind::probabilities, call.in[0], softmax_axis(call.attrs, call.in[0].shape().rank()),
-                   call.out[0], call.workspace);
-}
-
-std::size_t workspace(const CostCall& call) {
-  return kernels::softmax_workspace(*call.in[0], softmax_axis(call.attrs, call.in[0]->shape.rank()));
-}
-
 // y (g - sum (g y)) along the axis.
 void gradient(Gradient& g) {
   const Var y = g.out(), weighted = g.grad() * y;
-  g.set(0,
-        weighted - y * op<"sum">({weighted}, {{"axis", softmax_axes(g.attrs(), g.in_desc(0).shape.rank())}, {"keepdims", true}}));
+  g.set(0, weighted - y * softmaxes::sum_over_axis(g, weighted));
 }
 
 }  // namespace
 
 OpDef softmax() {
-  return {
-      .doc =
-          "The softmax of x along an axis: exp(x - max) / sum exp(x - max). A row of -inf alone is NaN; the axis of a scalar has "
-          "one element.",
-      .inputs = {"x"},
-      .attributes = softmax_attributes(),
-      .dtypes = one_float_dtype,
-      .infer = infer,
-      .compute = compute,
-      .workspace = workspace,
-      .reuse = {0b1},
-      .gradient = gradient,
-      .saves_outputs = 0b1,
-      .samples = {{.inputs = {{3, 5}}}, {.inputs = {{2, 4, 3}}, .attrs = {{"axis", 1}}}, {.inputs = {{}}}, {.inputs = {{0, 3}}}},
-  };
+  return softmaxes::along_axis(
+      "The softmax of x along an axis: exp(x - max) / sum exp(x - max). A row of -inf alone is NaN; the axis of a scalar has one "
+      "element.",
+      [](const ComputeCall& call) { softmaxes::compute(kernels::SoftmaxKind::probabilities, call); }, gradient);
 }
 
 }  // namespace regrow::ops

@@ -7,6 +7,7 @@
 #include "regrow/kernels/element_types.h"
 #include "regrow/ops/indexing.h"
 #include "regrow/ops/random.h"
+#include "regrow/ops/shapes.h"
 
 namespace regrow::ops {
 namespace {
@@ -14,10 +15,6 @@ namespace {
 void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) {
   require(is_floating(in[0]), "is not defined for {}: only for floating types", name_of(in[0]));
   out[0] = DType::i64;
-}
-
-std::size_t axis_of(const Desc& x, const Attrs& attrs) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
 }
 
 void infer(const InferCall& call) {
@@ -74,7 +71,7 @@ OpDef categorical() {
               "Random indices (i64) along an axis, each as likely as the softmax of the logits says (Philox 4x32-10, inverse "
               "distribution). It is an error, when the operation runs, if logits are NaN, +inf, or -inf all along the axis.",
           .inputs = {"logits"},
-          .attributes = {{.name = "axis", .fallback = std::int64_t{-1}, .doc = "The axis; negative ones count from the end."}},
+          .attributes = {axis_attr(-1)},
           .dtypes = dtypes,
           .infer = infer,
           .compute = compute,

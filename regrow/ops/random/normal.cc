@@ -31,20 +31,13 @@ void compute(const ComputeCall& call) { call.out[0].dtype() == DType::f64 ? fill
 }  // namespace
 
 OpDef normal() {
-  return {.doc = "Normally distributed random numbers (Philox 4x32-10, Box and Muller).",
-          .inputs = {},
-          .attributes = {create::shape_attr(),
-                         {.name = "mean", .type = AttrType::real, .fallback = 0.0, .doc = "The mean."},
-                         {.name = "stddev", .type = AttrType::real, .fallback = 1.0, .doc = "The standard deviation."},
-                         create::dtype_attr(),
-                         create::device_attr()},
-          .dtypes = random::floating_dtype,
-          .infer = infer,
-          .compute = compute,
-          .replay = Replay::seeded,
-          .samples = {{.inputs = {}, .attrs = {{"shape", Dims{3, 5}}}},
-                      {.inputs = {}, .attrs = {{"shape", Dims{0, 3}}, {"dtype", DType::f64}}},
-                      {.inputs = {}, .attrs = {{"shape", Dims{2050}}, {"mean", 2.0}, {"stddev", 0.5}, {"dtype", DType::bf16}}}}};
+  OpDef def =
+      random::distribution("Normally distributed random numbers (Philox 4x32-10, Box and Muller).",
+                           {{.name = "mean", .type = AttrType::real, .fallback = 0.0, .doc = "The mean."},
+                            {.name = "stddev", .type = AttrType::real, .fallback = 1.0, .doc = "The standard deviation."}},
+                           infer, compute);
+  def.samples.push_back({.inputs = {}, .attrs = {{"shape", Dims{2050}}, {"mean", 2.0}, {"stddev", 0.5}, {"dtype", DType::bf16}}});
+  return def;
 }
 
 }  // namespace regrow::ops

@@ -49,25 +49,17 @@ void compute(const ComputeCall& call) { call.out[0].dtype() == DType::f64 ? fill
 }  // namespace
 
 OpDef truncated_normal() {
-  return {
-      .doc =
-          "Random numbers of a normal distribution cut off at `low` and `high`, which count standard deviations from the mean "
-          "(Philox 4x32-10, inverse distribution).",
-      .inputs = {},
-      .attributes = {create::shape_attr(),
-                     {.name = "mean", .type = AttrType::real, .fallback = 0.0, .doc = "The mean of the whole distribution."},
-                     {.name = "stddev", .type = AttrType::real, .fallback = 1.0, .doc = "Its standard deviation."},
-                     {.name = "low", .type = AttrType::real, .fallback = -2.0, .doc = "Where it begins."},
-                     {.name = "high", .type = AttrType::real, .fallback = 2.0, .doc = "Where it ends."},
-                     create::dtype_attr(),
-                     create::device_attr()},
-      .dtypes = random::floating_dtype,
-      .infer = infer,
-      .compute = compute,
-      .replay = Replay::seeded,
-      .samples = {{.inputs = {}, .attrs = {{"shape", Dims{3, 5}}}},
-                  {.inputs = {}, .attrs = {{"shape", Dims{2050}}, {"low", 1.0}, {"high", 3.0}, {"dtype", DType::f64}}},
-                  {.inputs = {}, .attrs = {{"shape", Dims{0, 3}}, {"mean", 2.0}, {"stddev", 0.5}, {"dtype", DType::bf16}}}}};
+  OpDef def = random::distribution(
+      "Random numbers of a normal distribution cut off at `low` and `high`, which count standard deviations from the mean "
+      "(Philox "
+      "4x32-10, inverse distribution).",
+      {{.name = "mean", .type = AttrType::real, .fallback = 0.0, .doc = "The mean of the whole distribution."},
+       {.name = "stddev", .type = AttrType::real, .fallback = 1.0, .doc = "Its standard deviation."},
+       {.name = "low", .type = AttrType::real, .fallback = -2.0, .doc = "Where it begins."},
+       {.name = "high", .type = AttrType::real, .fallback = 2.0, .doc = "Where it ends."}},
+      infer, compute);
+  def.samples.push_back({.inputs = {}, .attrs = {{"shape", Dims{2050}}, {"low", 1.0}, {"high", 3.0}, {"dtype", DType::f64}}});
+  return def;
 }
 
 }  // namespace regrow::ops

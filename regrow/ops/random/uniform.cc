@@ -79,20 +79,13 @@ void compute(const ComputeCall& call) {
 }  // namespace
 
 OpDef uniform() {
-  return {.doc = "Random numbers uniform in [low, high) (Philox 4x32-10).",
-          .inputs = {},
-          .attributes = {create::shape_attr(),
-                         {.name = "low", .type = AttrType::real, .fallback = 0.0, .doc = "The least number."},
-                         {.name = "high", .type = AttrType::real, .fallback = 1.0, .doc = "All numbers are below it."},
-                         create::dtype_attr(),
-                         create::device_attr()},
-          .dtypes = random::floating_dtype,
-          .infer = infer,
-          .compute = compute,
-          .replay = Replay::seeded,
-          .samples = {{.inputs = {}, .attrs = {{"shape", Dims{3, 5}}}},
-                      {.inputs = {}, .attrs = {{"shape", Dims{1030}}, {"dtype", DType::f64}}},
-                      {.inputs = {}, .attrs = {{"shape", Dims{0}}, {"low", -3.0}, {"high", -2.0}, {"dtype", DType::bf16}}}}};
+  OpDef def =
+      random::distribution("Random numbers uniform in [low, high) (Philox 4x32-10).",
+                           {{.name = "low", .type = AttrType::real, .fallback = 0.0, .doc = "The least number."},
+                            {.name = "high", .type = AttrType::real, .fallback = 1.0, .doc = "All numbers are below it."}},
+                           infer, compute);
+  def.samples.push_back({.inputs = {}, .attrs = {{"shape", Dims{30}}, {"low", -3.0}, {"high", -2.0}, {"dtype", DType::bf16}}});
+  return def;
 }
 
 }  // namespace regrow::ops

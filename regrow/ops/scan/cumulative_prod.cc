@@ -27,7 +27,7 @@ Var recurrence(Var a, Var b, std::size_t axis, std::int64_t n) {
 
 // y[k] = y[k - 1] x[k]: what flows into y[k] is r[k] = g[k] + x[k + 1] r[k + 1], into x[k] it is y[k - 1] r[k].
 void gradient(Gradient& g) {
-  const std::size_t axis = scanning::axis_of(g.in_desc(0), g.attrs());
+  const std::size_t axis = axis_of(g.in_desc(0), g.attrs());
   const std::int64_t n = g.in_desc(0).shape[axis];
   const DType wide = g.out_desc(0).dtype;
   const bool reverse = g.attrs().get<bool>("reverse") && n > 0;

@@ -7,14 +7,10 @@
 namespace regrow::ops {
 namespace {
 
-std::size_t axis_of(const Attrs& attrs, const Desc& x) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
-}
-
 void infer(const InferCall& call) {
   require(!call.in.empty(), "there is nothing to join");
   const Desc& first = call[0];
-  const std::size_t axis = axis_of(call.attrs, first);
+  const std::size_t axis = axis_of(first, call.attrs);
   OutDesc& out = call.out[0];
   out.shape = first.shape;
   for (std::size_t i = 1; i < call.in.size(); ++i) {
@@ -28,7 +24,7 @@ void infer(const InferCall& call) {
 
 void compute(const ComputeCall& call) {
   const View& out = call.out[0];
-  const std::size_t axis = axis_of(call.attrs, *out.desc);
+  const std::size_t axis = axis_of(*out.desc, call.attrs);
   std::int64_t at = 0;
   for (const View& x : call.in) {
     Desc part = *x.desc;
@@ -40,7 +36,7 @@ void compute(const ComputeCall& call) {
 
 void gradient(Gradient& g) {
   const Shape& shape = g.out_desc(0).shape;
-  const std::size_t axis = axis_of(g.attrs(), g.out_desc(0));
+  const std::size_t axis = axis_of(g.out_desc(0), g.attrs());
   Dims start = Dims::filled(shape.size(), 0), stop = shape;
   const Dims step = Dims::filled(shape.size(), 1);
   for (std::size_t i = 0; i < g.input_count(); ++i) {
@@ -56,8 +52,7 @@ OpDef concat() {
   return {
       .doc = "The inputs joined along an axis, in the axis order of the first one's memory.",
       .inputs = {"xs..."},
-      .attributes =
-          {{.name = "axis", .type = AttrType::integer, .fallback = std::int64_t{0}, .doc = "The axis; may be negative."}},
+      .attributes = {axis_attr(0)},
       .dtypes = common_dtype,
       .infer = infer,
       .compute = compute,

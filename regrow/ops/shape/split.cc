@@ -9,10 +9,6 @@
 namespace regrow::ops {
 namespace {
 
-std::size_t axis_of(const Desc& x, const Attrs& attrs) {
-  return static_cast<std::size_t>(resolve_axis(attrs.get<std::int64_t>("axis"), x.shape.rank()));
-}
-
 // One size stands for as many parts as there are, the last one what is left.
 std::int64_t part_size(const Dims& sizes, std::int64_t length) {
   require(sizes[0] > 0 || length == 0, "parts of size {} do not fill {}", sizes[0], length);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/ops/sort.h"
-#include "regrow/ops/shapes.h"
 
 namespace regrow::ops {
 namespace {

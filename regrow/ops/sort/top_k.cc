@@ -8,7 +8,7 @@ void dtypes(std::span<const DType> in, const Attrs&, std::span<DType> out) { out
 
 void infer(const InferCall& call) {
   const Desc& x = call[0];
-  const std::size_t axis = sorting::axis_of(x, call.attrs);
+  const std::size_t axis = axis_of(x, call.attrs);
   const std::int64_t k = call.attrs.get<std::int64_t>("k");
   require(k >= 0 && k <= x.shape[axis], "there are no {} elements along axis {} of size {}", k, axis, x.shape[axis]);
   for (OutDesc& out : call.out) {
@@ -20,7 +20,7 @@ void infer(const InferCall& call) {
 
 void compute(const ComputeCall& call) {
   const Desc& x = *call.in[0].desc;
-  const kernels::Ordering ordering{sorting::axis_of(x, call.attrs), call.attrs.get<bool>("largest")};
+  const kernels::Ordering ordering{axis_of(x, call.attrs), call.attrs.get<bool>("largest")};
   kernels::sort(call.in[0], ordering, &call.out[0], &call.out[1], call.workspace);
 }
 
@@ -34,7 +34,7 @@ OpDef top_k() {
           "Of equal elements the earlier one comes first; NaN is above every number, as in sort.",
       .inputs = {"x"},
       .attributes = {{.name = "k", .doc = "How many."},
-                     {.name = "axis", .fallback = std::int64_t{-1}, .doc = "The axis; negative ones count from the end."},
+                     axis_attr(-1),
                      {.name = "largest", .type = AttrType::boolean, .fallback = true, .doc = "Whether the largest are wanted."}},
       .outputs = {"values", "indices"},
       .dtypes = dtypes,

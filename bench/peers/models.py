@@ -42,7 +42,7 @@ class Cnn(nn.Module):
         w = e["width"]
         self.fine = nn.ModuleList([Normed(1, w, 3, 2)] + [Normed(w, w, 3, 1) for _ in range(e["depth"])])
         self.coarse = nn.ModuleList(Normed(w if i == 0 else 2 * w, 2 * w, 3, 1) for i in range(e["depth"]))
-        self.output = nn.Linear(2 * w, 10)
+        self.output = nn.Linear(7 * 7 * 2 * w, 10)
 
     def forward(self, x, labels):
         for block in self.fine:
@@ -50,7 +50,7 @@ class Cnn(nn.Module):
         x = F.max_pool2d(x, 2)
         for block in self.coarse:
             x = F.relu(block(x))
-        return F.cross_entropy(self.output(x.mean((2, 3))), labels)
+        return F.cross_entropy(self.output(x.flatten(1)), labels)
 
 
 class ResidualBlock(nn.Module):

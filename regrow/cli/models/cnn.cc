@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A convolutional network: a convolution that halves the image, then `depth` convolutions with batch norm at 14 x 14 and as many,
-// twice as wide, at 7 x 7, the mean over the image, dropout, a linear layer.
+// twice as wide, at 7 x 7, dropout, a linear layer.
 #include "regrow/cli/models/images.h"
 
 namespace regrow::cli {
@@ -22,7 +22,7 @@ struct Cnn : nn::Module {
   nn::Dropout dropout;
   nn::Linear output;
 
-  explicit Cnn(const Setting& setting) : dropout(setting.dropout ? 0.1 : 0), output(2 * setting.extent.width, 10) {
+  explicit Cnn(const Setting& setting) : dropout(setting.dropout ? 0.1 : 0), output(7 * 7 * 2 * setting.extent.width, 10) {
     const std::int64_t width = setting.extent.width;
     fine.push_back(Block(1, width, 2));
     for (std::int64_t i = 0; i < setting.extent.depth; ++i) {
@@ -36,7 +36,7 @@ struct Cnn : nn::Module {
     for (const Block& block : fine) x = block(x);
     x = max_pool2d(x, 2);
     for (const Block& block : coarse) x = block(x);
-    return output(dropout(mean(x, {.axis = {2, 3}})));
+    return output(dropout(x.reshape({x.shape()[0], -1})));
   }
 };
 
@@ -53,7 +53,7 @@ ModelSpec cnn() {
           .units = "images",
           .measure = "accuracy",
           .data = "a folder with IDX files as MNIST has them (Fashion-MNIST)",
-          .small = {.width = 16, .depth = 1, .batch = 64},
+          .small = {.width = 32, .depth = 1, .batch = 32},
           .medium = {.width = 16, .depth = 8, .batch = 128},
           .large = {.width = 32, .depth = 10, .batch = 256},
           .learning_rate = 2e-3,

@@ -15,6 +15,7 @@ Command add_train(CLI::App& app);
 Command add_sample(CLI::App& app);
 Command add_ops(CLI::App& app);
 Command add_info(CLI::App& app);
+Command add_plan(CLI::App& app);
 
 // The user's line is wrong in a way that the parser could not see: exit code 2.
 class UsageError : public std::runtime_error {

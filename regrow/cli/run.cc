@@ -25,7 +25,7 @@ int run(int argc, const char* const* argv) {
   app.set_version_flag("--version", REGROW_VERSION);
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, Command>> commands;
-  for (auto add : {add_train, add_sample, add_ops, add_info}) {
+  for (auto add : {add_train, add_sample, add_plan, add_ops, add_info}) {
     Command command = add(app);
     commands.emplace_back(app.get_subcommands({}).back(), std::move(command));
   }

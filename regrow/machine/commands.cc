@@ -43,6 +43,7 @@ void Machine::State::want(StorageId id) {
   begin();
   subject = id;
   if (graph[id].error != 0) return;
+  if (evicting) config.policy->issued(0, {&subject, 1}, {});
   if (graph[id].where == Where::memory) return tell_used(id);
   bring_subject();
 }

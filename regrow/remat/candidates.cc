@@ -24,10 +24,7 @@ double Candidates::score(const Standing& standing, double now, double foretold_n
 
 std::size_t Candidates::bucket_of(double density) noexcept {
   if (!(density > 0)) return 0;
-  int exponent;
-  const double fraction = std::frexp(density, &exponent);  // 0.5 to 1
-  const int quarter = fraction < 0.5946035575013605 ? 0 : fraction < 0.7071067811865476 ? 1 : fraction < 0.8408964152537145 ? 2 : 3;
-  return static_cast<std::size_t>(std::clamp((exponent + 96) * 4 + quarter, 1, static_cast<int>(buckets) - 1));
+  return static_cast<std::size_t>(std::clamp((std::log2(density) + 96) * 16, 1.0, static_cast<double>(buckets) - 1));
 }
 
 void Candidates::insert(std::uint32_t id, const Standing& standing) {

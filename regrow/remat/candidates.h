@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storages that may be evicted, by score = density / |time to `at`|^alpha: finds the lowest without looking at all of them. One thread.
 //
-// Candidates are sorted into buckets by the logarithm of their density (four to a doubling), and within a bucket by time: the order in
-// a bucket stays right while time goes on, so that only heads of buckets are compared. The choice is within 19 % of the lowest score.
+// Candidates are sorted into buckets by the logarithm of their density (sixteen to a doubling), and within a bucket by time: the order in
+// a bucket stays right while time goes on, so that only heads of buckets are compared. The choice is within 5 % of the lowest score.
 // Entries are never looked for: a newer one makes an older one void.
 #pragma once
 
@@ -48,7 +48,7 @@ class Candidates {
     std::uint32_t id, version;
   };
   using Heap = std::vector<Entry>;
-  static constexpr std::size_t buckets = 512;
+  static constexpr std::size_t buckets = 2048;
 
   static std::size_t bucket_of(double density) noexcept;
   bool current(const Entry& entry) const noexcept { return version_[entry.id] == entry.version; }

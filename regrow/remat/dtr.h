@@ -21,7 +21,7 @@ class DtrPolicy final : public ScoredPolicy {
 };
 
 // h_DTR^eq: evicted storages form components by union-find. What is made again is taken off its component, which is never split.
-class DtrEqPolicy final : public ScoredPolicy {
+class DtrEqPolicy : public ScoredPolicy {
  public:
   explicit DtrEqPolicy(bool exact) : ScoredPolicy(1, exact) {}
   void attach(const Graph& graph) override;
@@ -29,12 +29,14 @@ class DtrEqPolicy final : public ScoredPolicy {
   void left(StorageId id) override;
   void erased(StorageId id) override;
 
+ protected:
+  Standing judge(StorageId id) override;
+
  private:
   struct Node {
     std::uint32_t parent;
     double cost;  // of a root: what its members cost
   };
-  Standing judge(StorageId id) override;
   std::uint32_t root(std::uint32_t node) noexcept;
   std::uint32_t add(double cost);
   void detach(StorageId id);

@@ -8,7 +8,7 @@ namespace regrow::remat {
 using machine::Action;
 
 Replay::Replay(const Trace& trace, machine::Policy* policy, std::size_t budget)
-    : trace_(trace), machine_({.devices = trace.devices(), .policy = policy}), reruns_(trace.commands().size()) {
+    : trace_(trace), machine_({.devices = trace.devices(), .policy = policy}), again_(trace.commands().size()) {
   outcome_.own_seconds = trace.seconds();
   for (std::uint8_t device = 0; budget > 0 && device < trace.devices(); ++device) {
     machine_.set_budget(device, budget);
@@ -85,10 +85,17 @@ machine::Completion Replay::answer(const Action& action) {
     outcome_.status = Status::infeasible;
     return {.error = 1};
   }
+  if (action.kind == Action::Kind::released && action.why == Action::Why::evicted) ++again_[maker_[action.operand.storage]].evictions;
   if (action.kind != Action::Kind::run) return {};
   const TraceCommand& command = trace_.commands()[action.payload];
   outcome_.seconds += command.seconds;
-  if (action.regrow) ++reruns_[action.payload];
+  if (action.regrow) ++again_[action.payload].runs;
+  for (std::size_t k = 0; !action.regrow && k < action.outputs.size(); ++k) {
+    if (trace_.outputs(command)[k].view_of >= 0) continue;
+    const machine::StorageId id = action.outputs[k].storage;
+    if (id >= maker_.size()) maker_.resize(id + std::size_t{1});
+    maker_[id] = action.payload;
+  }
   return {.seconds = command.seconds};
 }
 

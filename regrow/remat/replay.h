@@ -24,8 +24,11 @@ class Replay {
   bool step();
   std::size_t position() const noexcept { return at_; }  // commands carried out
   const machine::Machine& machine() const noexcept { return machine_; }
-  // How often each command was run again.
-  std::span<const std::uint32_t> reruns() const noexcept { return reruns_; }
+  // What became of each command's outputs: how often they were evicted, and how often it ran again.
+  struct Again {
+    std::uint32_t evictions = 0, runs = 0;
+  };
+  std::span<const Again> again() const noexcept { return again_; }
   const Outcome& outcome() const noexcept { return outcome_; }
 
  private:
@@ -40,7 +43,8 @@ class Replay {
   Outcome outcome_;
   std::size_t at_ = 0;
   std::vector<machine::OutputSpec> outputs_;
-  std::vector<std::uint32_t> reruns_;
+  std::vector<Again> again_;
+  std::vector<machine::Payload> maker_;  // by storage
 };
 
 Outcome replay(const Trace& trace, machine::Policy* policy, std::size_t budget);

@@ -60,7 +60,7 @@ StorageId ScoredPolicy::victim(std::uint8_t device, std::size_t) {
   if (exact_) return lowest_of_all(device);
   judge_waiting();
   Candidates& its = candidates(device);
-  for (int corrections = 0;;) {
+  for (;;) {
     const Candidates::Choice choice = its.lowest(clock_, foretold_now());
     if (choice.id == none) return none;
     if (!evictable(storage(choice.id))) {
@@ -68,8 +68,9 @@ StorageId ScoredPolicy::victim(std::uint8_t device, std::size_t) {
       continue;
     }
     const Standing now = judge(choice.id);
-    // Things change around a storage without its being told; what it takes part in shows only here.
-    if (++corrections > 16 || its.score(now, clock_, foretold_now()) <= choice.score * 1.02) return choice.id;
+    // A storage becomes dearer without its being told, whenever something around it is evicted: it shows here. (What becomes cheaper
+    // is judged again at once.)
+    if (its.score(now, clock_, foretold_now()) <= choice.score * 1.02) return choice.id;
     its.insert(choice.id, now);
   }
 }

@@ -49,9 +49,9 @@ double Trace::seconds() const noexcept {
 
 // Linear: a program has some dozens of names.
 std::uint32_t Trace::name_id(std::string_view name) {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  if (found == names_.end()) names_.emplace_back(name);
-  return static_cast<std::uint32_t>(found - names_.begin());
+  const auto id = static_cast<std::uint32_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+  if (id == names_.size()) names_.emplace_back(name);
+  return id;
 }
 
 }  // namespace regrow::remat

@@ -79,8 +79,9 @@ std::string plan_json(const PlanAnswer& answer) {
 
 std::string explanation_text(const remat::Explanation& e) {
   const auto moment = [](const char* what, const remat::Explanation::Moment& m) {
-    return fmt::format("{}: command {}, {}\n  {} pinned (sources, values that must stay), {} operands and workspace, {} that may go\n", what,
-                       m.command, m.operation, format_bytes(m.pinned_bytes), format_bytes(m.operands_bytes), format_bytes(m.evictable_bytes));
+    return fmt::format(
+        "{}: command {}, {}\n  {} pinned (sources, values that must stay), {} operands and workspace, {} that may go\n", what,
+        m.command, m.operation, format_bytes(m.pinned_bytes), format_bytes(m.operands_bytes), format_bytes(m.evictable_bytes));
   };
   std::string text = moment("peak", e.peak);
   text += "  made by              tensors       bytes   to make again\n";

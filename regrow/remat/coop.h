@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coop (Zhang et al., NeurIPS 2023), for comparison: what goes is a window of neighbours in memory that is large enough and costs the least,
-// cost / time since the last use summed over it. Every choice looks at all that stands there. One thread.
+// Coop (Zhang et al., NeurIPS 2023), for comparison: what goes is a window of neighbours in memory that is large enough and costs the
+// least, cost / time since the last use summed over it. Every choice looks at all that stands there. One thread.
 #pragma once
 
 #include <vector>

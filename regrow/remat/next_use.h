@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our policy: (own cost + cost of evicted ancestors)^beta / (bytes x (time to the next use)^alpha). The next use is that of the storage
-// or of an evicted one that would be made from it, as the history foretells; where it does not, the time since the last use stands in. One thread.
+// or of an evicted one that would be made from it, as the history foretells; where it does not, the time since the last
+// use stands in. One thread.
 #pragma once
 
 #include "regrow/remat/history.h"

@@ -150,7 +150,9 @@ TEST(Candidates, TheLowestScoreIsFoundWithinAFewPercentWhateverIsMovedAround) {
     } else {
       const bool foretold = random() % 2 == 0;
       const double away = 1 + static_cast<double>(random() % 100'000) / 100;
-      all[id] = {.density = std::exp(static_cast<double>(random() % 2000) / 100), .at = foretold ? now + away : now - away, .foretold = foretold};
+      all[id] = {.density = std::exp(static_cast<double>(random() % 2000) / 100),
+                 .at = foretold ? now + away : now - away,
+                 .foretold = foretold};
       candidates.insert(id, all[id]);
       in[id] = true;
     }

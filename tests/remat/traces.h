@@ -9,8 +9,8 @@
 
 namespace regrow::remat {
 
-inline TensorId run_one(Trace& trace, std::string_view name, std::uint64_t key, double seconds, std::vector<TensorId> inputs, std::uint64_t bytes,
-                        std::vector<TensorId> deletes = {}) {
+inline TensorId run_one(Trace& trace, std::string_view name, std::uint64_t key, double seconds, std::vector<TensorId> inputs,
+                        std::uint64_t bytes, std::vector<TensorId> deletes = {}) {
   const TraceOutput output{.bytes = bytes};
   return trace.apply({.name = name, .key = key, .seconds = seconds, .inputs = inputs, .outputs = {&output, 1}, .deletes = deletes});
 }

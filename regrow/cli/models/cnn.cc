@@ -53,10 +53,10 @@ ModelSpec cnn() {
           .units = "images",
           .measure = "accuracy",
           .data = "a folder with IDX files as MNIST has them (Fashion-MNIST)",
-          .small = {.width = 32, .depth = 1, .batch = 32},
+          .small = {.width = 32, .depth = 1, .batch = 20},
           .medium = {.width = 16, .depth = 8, .batch = 128},
           .large = {.width = 32, .depth = 10, .batch = 256},
-          .learning_rate = 2e-3,
+          .learning_rate = 1e-3,
           .epochs = 1,
           .optimizer = adamw,
           .make = make};

@@ -34,8 +34,10 @@ std::string axes(const Frame& f) {
   std::string text;
   for (int i = 0; i <= 5; ++i) {
     const double overhead = f.most * i / 5, ratio = f.low + (f.high - f.low) * i / 5;
-    text += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' stroke='#ddd'/>\n", left, width - right, f.y(overhead), f.y(overhead));
-    text += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.0f} %</text>\n", left - 8, f.y(overhead) + 4, 100 * overhead);
+    text += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' stroke='#ddd'/>\n", left, width - right, f.y(overhead),
+                        f.y(overhead));
+    text +=
+        fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.0f} %</text>\n", left - 8, f.y(overhead) + 4, 100 * overhead);
     text += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{:.2f}</text>\n", f.x(ratio), height - bottom + 18, ratio);
   }
   text += fmt::format("<text x='{}' y='{}' text-anchor='middle'>budget / peak</text>\n", (left + width - right) / 2, height - 10);
@@ -47,9 +49,11 @@ std::string line(const Frame& f, const std::vector<std::pair<double, double>>& p
   for (const auto& [ratio, overhead] : points) {
     path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "" : " ", f.x(ratio), f.y(std::min(overhead, f.most)));
   }
-  std::string text = fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='2' stroke-dasharray='{}'/>\n", path, colour, dash);
+  std::string text =
+      fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='2' stroke-dasharray='{}'/>\n", path, colour, dash);
   for (const auto& [ratio, overhead] : points) {
-    text += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='3' fill='{}'/>\n", f.x(ratio), f.y(std::min(overhead, f.most)), colour);
+    text +=
+        fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='3' fill='{}'/>\n", f.x(ratio), f.y(std::min(overhead, f.most)), colour);
   }
   return text;
 }
@@ -73,7 +77,8 @@ std::string plan_svg(const remat::PlanAnswer& answer, const std::string& title) 
   if (frame.high <= frame.low) frame.low -= 0.05, frame.high = frame.low + 0.1;
   std::string text = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {} {}' font-family='sans-serif' font-size='12'>\n"
-      "<rect width='100%' height='100%' fill='white'/>\n<text x='{}' y='22' font-size='14'>{}: operator time that a budget adds</text>\n",
+      "<rect width='100%' height='100%' fill='white'/>\n<text x='{}' y='22' font-size='14'>{}: operator time that a budget "
+      "adds</text>\n",
       width, height, left, escaped(title));
   text += axes(frame);
   text += line(frame, {bound.begin(), bound.end()}, "#000", "3 4");
@@ -81,8 +86,8 @@ std::string plan_svg(const remat::PlanAnswer& answer, const std::string& title) 
   for (std::size_t i = 0; i < names.size(); ++i) {
     const char* colour = colours[i % std::size(colours)];
     text += line(frame, lines[names[i]], colour, "none");
-    text += fmt::format("<text x='{}' y='{}' fill='{}'>{}</text>\n", width - right + 8, top + 28 + 18 * static_cast<double>(i), colour,
-                        escaped(names[i]));
+    text += fmt::format("<text x='{}' y='{}' fill='{}'>{}</text>\n", width - right + 8, top + 28 + 18 * static_cast<double>(i),
+                        colour, escaped(names[i]));
   }
   return text + "</svg>\n";
 }

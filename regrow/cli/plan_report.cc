@@ -24,11 +24,12 @@ std::string percent(double fraction) { return std::isfinite(fraction) ? fmt::for
 
 std::string plan_table(const PlanAnswer& answer) {
   const auto peak = static_cast<double>(answer.peak_bytes);
-  std::string text = fmt::format("peak {} without a budget, floor {} ({:.3f}), operators {:.1f} ms\n\n", format_bytes(answer.peak_bytes),
-                                 format_bytes(answer.floor_bytes), static_cast<double>(answer.floor_bytes) / peak, 1e3 * answer.own_seconds);
+  std::string text =
+      fmt::format("peak {} without a budget, floor {} ({:.3f}), operators {:.1f} ms\n\n", format_bytes(answer.peak_bytes),
+                  format_bytes(answer.floor_bytes), static_cast<double>(answer.floor_bytes) / peak, 1e3 * answer.own_seconds);
   if (!answer.results.empty()) {
-    text += fmt::format("{:<10}{:>7}{:>12}{:>12}{:>11}{:>12}{:>11}{:>11}{:>10}{:>9}\n", "policy", "ratio", "budget", "status", "overhead",
-                        "bound", "peak", "evictions", "run again", "search");
+    text += fmt::format("{:<10}{:>7}{:>12}{:>12}{:>11}{:>12}{:>11}{:>11}{:>10}{:>9}\n", "policy", "ratio", "budget", "status",
+                        "overhead", "bound", "peak", "evictions", "run again", "search");
   }
   for (const PlanResult& each : answer.results) {
     const bool ok = each.outcome.status == Status::ok;
@@ -59,20 +60,26 @@ std::string plan_json(const PlanAnswer& answer) {
     row["budget_bytes"] = each.budget_bytes;
     row["ratio"] = each.ratio;
     row["status"] = remat::to_string(each.outcome.status);
-    if (each.outcome.status == Status::ok) row["overhead"] = each.outcome.overhead();
-    else row["overhead"] = nullptr;
+    if (each.outcome.status == Status::ok)
+      row["overhead"] = each.outcome.overhead();
+    else
+      row["overhead"] = nullptr;
     row["peak_bytes"] = each.outcome.peak_bytes;
     row["evictions"] = each.outcome.evictions;
     row["recomputed_ops"] = each.outcome.recomputed;
     row["search_seconds"] = each.search_seconds;
-    if (std::isfinite(each.lower_bound)) row["lower_bound"] = each.lower_bound;
-    else row["lower_bound"] = nullptr;
+    if (std::isfinite(each.lower_bound))
+      row["lower_bound"] = each.lower_bound;
+    else
+      row["lower_bound"] = nullptr;
     json["results"].push_back(std::move(row));
   }
   json["smallest_budgets"] = nlohmann::ordered_json::object();
   for (const PlanAnswer::Smallest& each : answer.smallest) {
-    if (each.budget_bytes > 0) json["smallest_budgets"][each.policy] = each.budget_bytes;
-    else json["smallest_budgets"][each.policy] = nullptr;
+    if (each.budget_bytes > 0)
+      json["smallest_budgets"][each.policy] = each.budget_bytes;
+    else
+      json["smallest_budgets"][each.policy] = nullptr;
   }
   return json.dump(2) + "\n";
 }
@@ -87,7 +94,8 @@ std::string explanation_text(const remat::Explanation& e) {
   text += "  made by              tensors       bytes   to make again\n";
   for (std::size_t i = 0; i < e.standing.size() && i < 12; ++i) {
     const auto& each = e.standing[i];
-    text += fmt::format("  {:<20}{:>8}{:>12}{:>13.3f} ms\n", each.name, each.tensors, format_bytes(each.bytes), 1e3 * each.seconds);
+    text +=
+        fmt::format("  {:<20}{:>8}{:>12}{:>13.3f} ms\n", each.name, each.tensors, format_bytes(each.bytes), 1e3 * each.seconds);
   }
   text += moment("floor", e.floor);
   if (e.again.empty()) return text;

@@ -28,9 +28,9 @@ A step(A so_far, A x) {
   else if constexpr (fold == Fold::prod)
     return so_far * x;
   else if constexpr (fold == Fold::max)
-    return (so_far >= x) | (so_far != so_far) ? so_far : x;
+    return ((so_far >= x) | (so_far != so_far)) ? so_far : x;
   else
-    return (so_far <= x) | (so_far != so_far) ? so_far : x;
+    return ((so_far <= x) | (so_far != so_far)) ? so_far : x;
 }
 
 struct Line {

@@ -140,7 +140,7 @@ void Executor::compute(Operation& operation, const Action& action) {
   } else {
     regrow::compute(*operation.op, in_views_, out_views_, operation.random, {workspace, action.workspace.bytes});
   }
-  operator_has_run(record.index);
+  operator_has_run(record.index, in_views_.empty() ? 0 : static_cast<std::uint32_t>(in_views_[0].desc->dtype));
 }
 
 // The first pass of an operation whose shapes depend on values. A callback has run when they are known: what it returned is kept.

@@ -70,9 +70,10 @@ void end_with_process(const std::shared_ptr<EndsWithProcess>& target) {
   std::atexit(end_targets);
 }
 
-void operator_has_run(std::uint32_t index) {
-  constexpr std::size_t most = 1024;
+void operator_has_run(std::uint32_t operator_index, std::uint32_t type) {
+  constexpr std::size_t types = 16, most = 1024 * types;
   static std::atomic<bool> seen[most];
+  const std::size_t index = operator_index * types + type;
   if (index >= most || seen[index].load(std::memory_order_relaxed)) [[likely]] return;
   if (!seen[index].exchange(true)) std::atexit(end_targets);
 }

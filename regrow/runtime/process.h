@@ -37,8 +37,9 @@ class EndsWithProcess {
 
 // Remembers it (weakly), so that exit() ends it.
 void end_with_process(const std::shared_ptr<EndsWithProcess>& target);
-// The first run of an operator in this process may have made static objects: targets end before they are destroyed. Any thread.
-void operator_has_run(std::uint32_t index);
+// The first run of an operator on this type in this process may have made static objects (of libraries too): targets end before
+// they are destroyed. Any thread.
+void operator_has_run(std::uint32_t index, std::uint32_t type);
 // True from when exit() began to end targets.
 bool process_is_ending() noexcept;
 // On a thread other than the one that ends the process: waits up to two seconds for that, so that a thread that nobody joins does not

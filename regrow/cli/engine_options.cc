@@ -4,8 +4,10 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "regrow/regrow.h"
+#include "regrow/remat/policies.h"
 
 namespace regrow::cli {
 namespace {
@@ -37,11 +39,17 @@ void EngineOptions::add_to(CLI::App& command) {
   command.add_option("--async-level", async_level_, "0: every call waits, 1: where the shape is unknown, 2: none (2)")
       ->check(range_of("async_level"));
   command.add_option("--lookahead", lookahead_, "Commands held back for fusion (32)")->check(range_of("lookahead"));
+  std::vector<std::string> policies(std::begin(remat::policies), std::end(remat::policies));
+  command.add_option("--policy", policy_, "Who says what is evicted first, where a budget obliges to (" + policies.front() + ")")
+      ->check(CLI::IsMember(policies));
+  command.add_flag("--verify", verify_, "Compare what is computed again with what it was first; name the operator that differs");
 }
 
 void EngineOptions::apply() const {
   if (threads_) kernels::set_kernel_threads(*threads_);
   if (async_level_) default_channel().set_option("async_level", *async_level_);
+  if (!policy_.empty()) default_channel().set_option("policy", policy_);
+  if (verify_) default_channel().set_option("verify", 1);
   if (lookahead_) default_channel().set_option("lookahead", *lookahead_);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace regrow::cli {
 
@@ -17,6 +18,8 @@ class EngineOptions {
  private:
   std::optional<int> threads_;
   std::optional<std::size_t> async_level_, lookahead_;
+  std::string policy_;
+  bool verify_ = false;
 };
 
 CLI::Validator positive_number();

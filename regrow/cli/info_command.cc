@@ -75,7 +75,10 @@ int print_info() {
   fmt::print("\noptions (from the environment, or Channel::set_option)\n");
   const Options options = Options::from_environment();
   for (const OptionSpec& spec : option_specs()) {
-    fmt::print("  {:<24} {:<34} {:<10} {}\n", spec.name, spec.variable, options.*spec.member, spec.doc);
+    const std::size_t value = options.*spec.member;
+    const std::string text = spec.names.empty() ? std::to_string(value) : std::string(spec.names[value]);
+    fmt::print("  {:<24} {:<34} {:<10} {}{}{}\n", spec.name, spec.variable, text, spec.doc, spec.names.empty() ? "" : " One of: ",
+               fmt::join(spec.names, ", "));
   }
   return 0;
 }

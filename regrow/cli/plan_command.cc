@@ -50,7 +50,7 @@ Command add_plan(CLI::App& app) {
       ->check(CLI::Range(0.0, 10.0));
   plan->add_option("--budget", options->question.budgets, "budgets in bytes (512MiB)")->transform(CLI::AsSizeValue(false));
   std::vector<std::string> names;
-  for (std::string_view name : remat::policy_names()) names.emplace_back(name);
+  for (std::string_view name : remat::policies) names.emplace_back(name);
   plan->add_option("--policy", options->question.policies, "policies (default: next-use)")->check(CLI::IsMember(names));
   plan->add_option("--rules", options->rules, "regrow, or published: those of the DTR paper's simulator")
       ->check(CLI::IsMember({"regrow", "published"}));

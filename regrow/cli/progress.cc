@@ -33,8 +33,10 @@ std::string format_duration(double seconds) {
 }
 
 std::string to_string(const Standing& s, std::string_view units) {
-  return fmt::format("step {}/{}  loss {:.4f}  {:.0f} {}/s  live {}  peak {}  {} left", s.step, s.steps, s.loss,
-                     s.items_per_second, units, format_bytes(s.live_bytes), format_bytes(s.peak_bytes),
+  std::string budget;
+  if (s.budget_bytes > 0) budget = fmt::format(" of {}  regrown {:.1f} %", format_bytes(s.budget_bytes), 100 * s.recompute_share);
+  return fmt::format("step {}/{}  loss {:.4f}  {:.0f} {}/s  live {}  peak {}{}  {} left", s.step, s.steps, s.loss,
+                     s.items_per_second, units, format_bytes(s.live_bytes), format_bytes(s.peak_bytes), budget,
                      format_duration(s.seconds_left));
 }
 

@@ -17,6 +17,8 @@ struct Standing {
   double items_per_second = 0;
   std::size_t live_bytes = 0;
   std::size_t peak_bytes = 0;
+  std::size_t budget_bytes = 0;  // 0: none
+  double recompute_share = 0;    // of the time
   double seconds_left = 0;
 };
 

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,8 @@
 #include "regrow/cli/commands.h"
 #include "regrow/cli/progress.h"
 #include "regrow/data/prefetch.h"
+#include "regrow/remat/bounds.h"
+#include "regrow/remat/trace_file.h"
 
 namespace regrow::cli {
 namespace {
@@ -24,6 +28,7 @@ namespace {
 // Losses are read this many steps late: the engine always has work while the program waits, and the program never runs further
 // ahead than that.
 constexpr std::size_t steps_ahead = 4;
+constexpr std::int64_t probed_steps = 6;  // to find the peak without a budget: the pipeline is full by then
 
 double seconds_since(std::uint64_t begin_ns) { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
 
@@ -35,6 +40,15 @@ class Trainer {
     optimizer_ = options.model->optimizer(model_.module.parameters(), options.learning_rate);
     steps_ = options.steps.value_or(options.epochs * model_.steps_per_epoch);
     if (!options.resume.empty()) resume();
+  }
+
+  // What the first steps take at most. Nothing is shown or kept.
+  std::size_t peak() {
+    steps_ = std::min(steps_, first_ + probed_steps);
+    quiet_ = true;
+    TrainResult result;
+    learn(result);
+    return result.peak_bytes;
   }
 
   TrainResult run() {
@@ -79,8 +93,11 @@ class Trainer {
   void learn(TrainResult& result) {
     sync();
     reset_peak_memory();
-    const std::uint64_t issued = memory().operators;
+    const MemoryReport before = memory();
+    const ReplayReport replay_before = replay_report();
+    const std::shared_ptr<Recording> recording = quiet_ ? nullptr : record();
     Progress progress(stdout, options_.model->units, steps_ - first_);
+    recomputed_before_ = before.recompute_seconds;
     begin_ns_ = last_ns_ = now_ns();
     std::deque<Pending> pending;
     const std::int64_t epoch = model_.steps_per_epoch;
@@ -90,7 +107,7 @@ class Trainer {
       pending.push_back(issue(step, batches.next()));
       if (pending.size() > steps_ahead) finish_oldest(pending, progress);
       const bool epoch_ends = (step + 1) % epoch == 0 && step + 1 < steps_;
-      if (epoch_ends && !options_.checkpoint.empty()) save(step + 1);
+      if (epoch_ends && !options_.checkpoint.empty() && !quiet_) save(step + 1);
     }
     while (!pending.empty()) finish_oldest(pending, progress);
     progress.finish();
@@ -102,17 +119,20 @@ class Trainer {
     result.peak_bytes = report.peak_bytes;
     result.working_set_bytes = report.operation_bytes;
     result.state_bytes = state_bytes();
-    result.operators = report.operators - issued;
+    result.operators = report.operators - before.operators;
     result.seconds_per_step = median_step();
+    if (quiet_) return;
+    note_budget(result, before, replay_before);
+    if (recording) use(*recording, result);
     if (!options_.checkpoint.empty()) save(steps_);
   }
 
   Pending issue(std::int64_t step, const Batch& batch) {
     optimizer_->set_learning_rate(options_.learning_rate * learning_rate_factor(step));
     Tensor loss = model_.loss(batch);
-    optimizer_->zero_grad();
     loss.backward();
     optimizer_->step();
+    optimizer_->zero_grad();
     return {step, loss.detach(), batch.back().shape()[0]};
   }
 
@@ -127,7 +147,7 @@ class Trainer {
 
     const double elapsed = seconds_since(begin_ns_);
     const std::int64_t finished = done.step + 1;
-    if (!progress.due(finished - first_, elapsed)) return;
+    if (quiet_ || !progress.due(finished - first_, elapsed)) return;
     const MemoryReport report = memory();
     progress.show({.step = finished,
                    .steps = steps_,
@@ -135,8 +155,49 @@ class Trainer {
                    .items_per_second = static_cast<double>(items_) / elapsed,
                    .live_bytes = report.live_bytes,
                    .peak_bytes = report.peak_bytes,
+                   .budget_bytes = report.budget_bytes,
+                   .recompute_share = (report.recompute_seconds - recomputed_before_) / elapsed,
                    .seconds_left = elapsed / static_cast<double>(finished - first_) * static_cast<double>(steps_ - finished)},
                   finished - first_, elapsed);
+  }
+
+  // The first step that repeats the one before, or the third.
+  struct Recording {
+    std::mutex mutex;
+    std::optional<RecordedStep> step;
+  };
+
+  std::shared_ptr<Recording> record() const {
+    if (!options_.budget && options_.trace.empty()) return nullptr;
+    auto recording = std::make_shared<Recording>();
+    default_channel().record_step({.skip = 2}, [recording](const RecordedStep& step) {
+      const std::lock_guard lock(recording->mutex);
+      recording->step = step;
+    });
+    return recording;
+  }
+
+  void use(Recording& recording, TrainResult& result) const {
+    const std::lock_guard lock(recording.mutex);
+    if (recording.step) result.budget.floor_bytes = remat::floor_bytes(recording.step->trace, true);
+    if (options_.trace.empty()) return;
+    require(recording.step.has_value(), "{}: no step could be recorded; there must be five at least", options_.trace.string());
+    remat::write_trace(recording.step->trace, options_.trace.string());
+  }
+
+  void note_budget(TrainResult& result, const MemoryReport& before, const ReplayReport& replay_before) const {
+    BudgetResult& budget = result.budget;
+    budget.memory = memory();
+    budget.budget_bytes = budget.memory.budget_bytes;
+    budget.seconds = result.seconds;
+    budget.memory.evictions -= before.evictions;
+    budget.memory.recomputed_ops -= before.recomputed_ops;
+    budget.memory.recompute_seconds -= before.recompute_seconds;
+    budget.memory.decision_seconds -= before.decision_seconds;
+    if (budget.memory.tuned_step > before.steps) budget.memory.tuned_step -= before.steps;
+    budget.replay = replay_report();
+    budget.replay.cpu_seconds -= replay_before.cpu_seconds;
+    budget.replay.elapsed_seconds -= replay_before.elapsed_seconds;
   }
 
   double median_step() {
@@ -180,6 +241,8 @@ class Trainer {
   std::vector<double> seconds_;  // of each step
   std::int64_t items_ = 0;
   double loss_ = 0;
+  double recomputed_before_ = 0;
+  bool quiet_ = false;
 };
 
 }  // namespace
@@ -189,6 +252,13 @@ double learning_rate_factor(std::int64_t step) {
   return 1 / std::sqrt(1 + static_cast<double>(step / level * level) / 1000);
 }
 
-TrainResult train(const TrainOptions& options) { return Trainer(options).run(); }
+std::size_t unlimited_peak(const TrainOptions& options) { return Trainer(options).peak(); }
+
+TrainResult train(const TrainOptions& options, std::size_t unlimited_peak_bytes) {
+  if (options.budget) set_memory_budget(options.budget.bytes(unlimited_peak_bytes));
+  TrainResult result = Trainer(options).run();
+  result.budget.unlimited_peak_bytes = unlimited_peak_bytes;
+  return result;
+}
 
 }  // namespace regrow::cli

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "regrow/cli/budget.h"
 #include "regrow/cli/models/model.h"
 
 namespace regrow::cli {
@@ -19,6 +20,8 @@ struct TrainOptions {
   double learning_rate = 1e-3;        // at the first step
   std::filesystem::path checkpoint;   // written after every epoch and at the end; empty: not at all
   std::filesystem::path resume;       // empty: from the beginning
+  BudgetWish budget;
+  std::filesystem::path trace;        // a step is written to this file; empty: none is
 };
 
 struct TrainResult {
@@ -35,6 +38,7 @@ struct TrainResult {
   std::size_t working_set_bytes = 0;  // the largest of one operation: its inputs, outputs and workspace
   std::size_t peak_bytes = 0;         // while training
   std::uint64_t operators = 0;        // issued while training
+  BudgetResult budget;
 
   // What no budget can do without, as a part of the peak.
   double floor_share() const {
@@ -46,8 +50,11 @@ struct TrainResult {
 // many steps there will be, so that a run can be stopped and continued.
 double learning_rate_factor(std::int64_t step);
 
-// Shows its progress on stdout. Throws Error on bad data and bad checkpoints, UsageError where the checkpoint has gone further
+// The peak of the first steps without a budget. Shows nothing, keeps nothing.
+std::size_t unlimited_peak(const TrainOptions& options);
+
+// Shows its progress on stdout. `unlimited_peak_bytes`: what a budget of N% is a part of. Throws Error on bad data and bad checkpoints, UsageError where the checkpoint has gone further
 // than was asked for, and whatever the engine throws.
-TrainResult train(const TrainOptions& options);
+TrainResult train(const TrainOptions& options, std::size_t unlimited_peak_bytes = 0);
 
 }  // namespace regrow::cli

@@ -15,6 +15,7 @@
 #include "regrow/cli/checkpoint.h"
 #include "regrow/cli/commands.h"
 #include "regrow/cli/engine_options.h"
+#include "regrow/cli/in_child.h"
 #include "regrow/cli/progress.h"
 #include "regrow/cli/train.h"
 
@@ -36,7 +37,7 @@ constexpr SizeOption size_options[] = {
 
 // What the line said; the rest comes from the checkpoint, the model or the engine.
 struct Line {
-  std::string model, size, data, json, checkpoint, resume;
+  std::string model, size, data, json, checkpoint, resume, budget, trace;
   std::optional<std::int64_t> epochs, steps, sizes[std::size(size_options)];
   std::optional<double> learning_rate;
   std::optional<std::uint64_t> seed;
@@ -62,6 +63,8 @@ TrainOptions options_of(const Line& line) {
   options.learning_rate = line.learning_rate.value_or(model.learning_rate);
   options.checkpoint = line.checkpoint;
   options.resume = line.resume;
+  options.trace = line.trace;
+  if (!line.budget.empty()) options.budget = BudgetWish(line.budget);
   options.setting.data = line.data;
   if (!line.data.empty() && model.data.empty())
     throw UsageError(fmt::format("--data: {} generates what it learns from", model.name));
@@ -102,6 +105,7 @@ void print(const TrainResult& result, std::string_view measure) {
   fmt::print("memory      {} at most\n", format_bytes(result.peak_bytes));
   fmt::print("floor       {} of parameters and optimizer state, {} for the largest operation: {:.1f} % of that\n",
              format_bytes(result.state_bytes), format_bytes(result.working_set_bytes), 100 * result.floor_share());
+  if (result.budget.budget_bytes > 0) fmt::print("{}", result.budget.text());
   fmt::print("parameters  xxh64 {}\n", result.params_hash);
   fmt::print("loss        {:.4f}\n", result.loss);
   fmt::print("{:<11} {}\n", measure == "held_out_loss" ? "held out" : measure, measured(result, measure));
@@ -124,6 +128,7 @@ void write(const TrainResult& result, std::string_view measure, std::ofstream& f
   json["working_set_bytes"] = result.working_set_bytes;
   json["floor_share"] = result.floor_share();
   json["operators"] = result.operators;
+  result.budget.add_to(json);
   file << json.dump(2) << "\n";
   file.close();
   require(file.good(), "{}: cannot be written", path);
@@ -140,8 +145,15 @@ int run_train(const Line& line) {
     file.open(line.json, std::ios::binary);
     require(file.good(), "{}: cannot be written", line.json);
   }
+  std::size_t peak = 0;
+  if (options.budget.is_relative()) {
+    peak = in_child([&] {
+      line.engine.apply();
+      return unlimited_peak(options);
+    });
+  }
   line.engine.apply();
-  const TrainResult result = train(options);
+  const TrainResult result = train(options, peak);
   print(result, options.model->measure);
   if (!line.json.empty()) write(result, options.model->measure, file, line.json);
   return 0;
@@ -198,6 +210,11 @@ Command add_train(CLI::App& app) {
   command->add_option("--resume", line->resume, "Go on from this checkpoint, with its sizes, seed and learning rate")
       ->type_name("FILE")
       ->excludes("--size");
+  command
+      ->add_option("--budget", line->budget,
+                   "Memory to keep to: 512MiB, or 30% of what the model takes without a budget, which is measured first")
+      ->type_name("BYTES|N%");
+  command->add_option("--trace", line->trace, "Write one step to this file, for `regrow plan`")->type_name("FILE");
   line->engine.add_to(*command);
   command->add_option("--json", line->json, "Write the result to this file")->type_name("FILE");
   return [line] { return run_train(*line); };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "regrow/engine/replay_thread.h"
 #include "regrow/runtime/channel.h"
 
 namespace regrow {
@@ -20,8 +21,12 @@ MemoryReport memory(Device device = {}, Site site = Site::here());
 void reset_peak_memory(Device device = {});
 void set_memory_budget(std::size_t bytes, Device device = {}, Site site = Site::here());
 void clear_memory_budget(Device device = {});
+// What the thread has done that replays steps; it begins with the first budget, if the option enable_replay is 1.
+ReplayReport replay_report();
 void seed(std::uint64_t key);
+void end_step();
 void set_option(std::string_view name, std::size_t value, Site site = Site::here());
+void set_option(std::string_view name, std::string_view value, Site site = Site::here());
 std::size_t get_option(std::string_view name, Site site = Site::here());
 
 }  // namespace regrow

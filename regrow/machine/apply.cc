@@ -96,7 +96,7 @@ void Machine::State::make_outputs() {
   unnamed.clear();
   for (Slot slot : op.spec.deletes) unnamed.push_back(graph.unbind(slot));
   if (runs && keeps_recipe()) record();
-  if (evicting) config.policy->issued(op.spec.key, op.inputs, op.results);
+  if (evicting) eviction.policy->issued(op.spec.key, op.inputs, op.results);
   for (StorageId id : unnamed) died_if_unnamed(id);
   if (op.spec.state) doom_readers_of_replaced();
   if (ledger.bounded()) own_need[op.spec.device] = need_of_operation();

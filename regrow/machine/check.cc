@@ -66,7 +66,8 @@ void check_storages(const Machine::State& state) {
     hold(storage.dead == (storage.slots + storage.exports == 0), "storage {}: dead or not", id);
     hold(storage.pins == 0, "storage {} is pinned between commands", id);
     hold(storage.where != Where::pending, "storage {} is pending between commands", id);
-    hold(!state.evicting || storage.offered == (evictable(storage) && storage.bytes > 0), "storage {}: offered to the policy or not", id);
+    const bool may_go = evictable(storage) && storage.bytes >= std::max(state.eviction.least_bytes, std::size_t{1});
+    hold(!state.evicting || storage.offered == may_go, "storage {}: offered to the policy or not", id);
     std::uint32_t users = 0;
     EdgeId last = none;
     for (EdgeId e = storage.users; e != none; e = graph.edge(e).next_user) {

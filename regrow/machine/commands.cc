@@ -43,7 +43,7 @@ void Machine::State::want(StorageId id) {
   begin();
   subject = id;
   if (graph[id].error != 0) return;
-  if (evicting) config.policy->issued(0, {&subject, 1}, {});
+  if (evicting) eviction.policy->issued(0, {&subject, 1}, {});
   if (graph[id].where == Where::memory) return tell_used(id);
   bring_subject();
 }
@@ -92,7 +92,7 @@ void Machine::State::swap_out(StorageId id) {
 void Machine::State::set_budget(std::uint8_t device, std::size_t bytes) {
   begin();
   Placement& placement = ledger.placement(device);
-  if (bytes > 0 && config.policy != nullptr && !evicting) begin_evicting();
+  if (bytes > 0 && eviction.policy != nullptr && !evicting) begin_evicting();
   while (evicting && bytes > 0 && placement.charged() > bytes && evict_one(device, placement.charged() - bytes)) {
   }
   if (bytes > 0 && !placement.shrink(bytes, pages)) {
@@ -106,6 +106,13 @@ void Machine::State::set_budget(std::uint8_t device, std::size_t bytes) {
   ledger.set_limit(device, bytes);
   if (evicting && !ledger.bounded()) end_evicting();
   keeping.all_changed();  // judged after the next command: this one commits no pages
+}
+
+void Machine::State::set_eviction(const Eviction& wanted) {
+  begin();
+  eviction = wanted;
+  if (eviction.policy != nullptr && ledger.bounded()) begin_evicting();
+  else if (evicting) end_evicting();
 }
 
 }  // namespace regrow::machine

@@ -2,6 +2,7 @@
 // Room: victims, as the policy names them, and what the policy is told.
 #include <fmt/format.h>
 
+#include <numeric>
 #include <stdexcept>
 
 #include "regrow/machine/state.h"
@@ -9,10 +10,10 @@
 namespace regrow::machine {
 
 bool Machine::State::make_room(std::uint8_t device) {
+  if (evicting && eviction.mark > 0) [[unlikely]] keep_below_mark(device, std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
   if (ledger.fits(device, sizes)) [[likely]] return true;
   if (evicting) {
-    std::size_t bytes = 0;
-    for (std::size_t each : sizes) bytes += each;
+    const std::size_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
     while (evict_one(device, bytes)) {
       if (ledger.fits(device, sizes)) return true;
     }
@@ -21,8 +22,13 @@ bool Machine::State::make_room(std::uint8_t device) {
   return false;
 }
 
+void Machine::State::keep_below_mark(std::uint8_t device, std::size_t bytes) {
+  while (ledger.charged(device) + bytes > eviction.mark && evict_one(device, bytes)) {
+  }
+}
+
 bool Machine::State::evict_one(std::uint8_t device, std::size_t bytes) {
-  const StorageId id = config.policy->victim(device, bytes);
+  const StorageId id = eviction.policy->victim(device, bytes);
   if (id == none) return false;
   if (!evictable(graph[id]) || graph[id].device != device) {
     throw std::logic_error(fmt::format("machine: storage {} may not be evicted", id));
@@ -35,7 +41,7 @@ bool Machine::State::evict_one(std::uint8_t device, std::size_t bytes) {
 void Machine::State::begin_evicting() {
   evicting = true;
   std::fill(offered_bytes.begin(), offered_bytes.end(), 0);
-  config.policy->attach(graph);
+  eviction.policy->attach(graph);
   for (StorageId id = 0; id < graph.most_storages(); ++id) {
     Storage& storage = graph[id];
     storage.offered = false;
@@ -54,10 +60,10 @@ void Machine::State::end_evicting() {
 void Machine::State::tell_entered(StorageId id) {
   Storage& storage = graph[id];
   const bool may_go = storage.where == Where::memory && storage.recipe != none && storage.exports == 0 && !storage.foreign;
-  if (!evicting || !may_go || storage.bytes == 0 || storage.offered) return;
+  if (!evicting || !may_go || storage.bytes == 0 || storage.bytes < eviction.least_bytes || storage.offered) return;
   storage.offered = true;
   if (storage.place.bytes >= granule) offered_bytes[storage.device] += storage.place.bytes;
-  config.policy->entered(id);
+  eviction.policy->entered(id);
 }
 
 void Machine::State::tell_left(StorageId id) {
@@ -67,7 +73,7 @@ void Machine::State::tell_left(StorageId id) {
     storage.offered = false;
     if (const std::size_t bytes = Placement::rounded(storage.bytes); bytes >= granule) offered_bytes[storage.device] -= bytes;
   }
-  config.policy->left(id);
+  eviction.policy->left(id);
 }
 
 }  // namespace regrow::machine

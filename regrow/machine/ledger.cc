@@ -32,7 +32,9 @@ void Ledger::release(std::uint8_t device, const Place& place) noexcept {
 }
 
 void Ledger::note_workspace(std::uint8_t device, std::size_t bytes) noexcept {
-  devices_[device]->workspace = std::max(devices_[device]->workspace, bytes);
+  Device& its = *devices_[device];
+  its.workspace = std::max(its.workspace, bytes);
+  its.peak_tensors = std::max(its.peak_tensors, its.placement.occupied() - bytes);
 }
 
 void Ledger::note_operation(std::uint8_t device, std::size_t bytes) noexcept {
@@ -43,6 +45,7 @@ void Ledger::reset_peak(std::uint8_t device) noexcept {
   Device& its = *devices_[device];
   its.peak = its.placement.occupied();
   its.peak_committed = its.placement.committed();
+  its.peak_tensors = its.placement.occupied();
   its.workspace = its.operation = 0;
 }
 
@@ -52,6 +55,7 @@ Usage Ledger::usage(std::uint8_t device) const noexcept {
           .live_bytes = its.placement.occupied(),
           .committed_bytes = its.placement.committed(),
           .peak_bytes = its.peak,
+          .peak_tensor_bytes = its.peak_tensors,
           .peak_committed_bytes = its.peak_committed,
           .workspace_bytes = its.workspace,
           .operation_bytes = its.operation,

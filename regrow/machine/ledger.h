@@ -53,7 +53,7 @@ class Ledger {
   // Requires that it fits. Appends what the arena must do first.
   Place place(std::uint8_t device, std::size_t bytes, std::vector<PageAction>& pages);
   void release(std::uint8_t device, const Place& place) noexcept;
-  void note_workspace(std::uint8_t device, std::size_t bytes) noexcept;
+  void note_workspace(std::uint8_t device, std::size_t bytes) noexcept;  // placed, like all else that the operation needs
   void note_operation(std::uint8_t device, std::size_t bytes) noexcept;  // its operands and workspace
   void add_swapped(std::uint8_t device, std::size_t bytes) noexcept { devices_[device]->swapped += bytes; }
   void remove_swapped(std::uint8_t device, std::size_t bytes) noexcept { devices_[device]->swapped -= bytes; }
@@ -69,7 +69,7 @@ class Ledger {
     explicit Device(std::size_t reserve_bytes) : placement(reserve_bytes) {}
     Placement placement;
     std::size_t limit = 0;
-    std::size_t peak = 0, peak_committed = 0, workspace = 0, operation = 0, swapped = 0;
+    std::size_t peak = 0, peak_tensors = 0, peak_committed = 0, workspace = 0, operation = 0, swapped = 0;
   };
   std::size_t memory_;
   std::vector<std::unique_ptr<Device>> devices_;

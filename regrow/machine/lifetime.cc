@@ -88,7 +88,7 @@ void Machine::State::sweep() {
       if (graph.recipe(recipe).outputs_left == 0) remove_recipe(recipe);
     }
     note(Action::Kind::erased, id, ghost ? Why::cascade : Why::deleted);
-    if (evicting) config.policy->erased(id);
+    if (evicting) eviction.policy->erased(id);
     graph.remove_storage(id);
   }
 }

@@ -87,6 +87,7 @@ Machine::Machine(const Config& config) : state_(std::make_unique<State>(config))
   state_->own_need.resize(devices);
   state_->offered_bytes.resize(devices);
   state_->last_plan.resize(devices);
+  state_->eviction.policy = config.policy;
 }
 Machine::~Machine() = default;
 
@@ -135,6 +136,7 @@ void Machine::unexport(StorageId storage) {
 }
 
 void Machine::set_budget(std::uint8_t device, std::size_t bytes) { state_->set_budget(device, bytes); }
+void Machine::set_eviction(const Eviction& eviction) { state_->set_eviction(eviction); }
 void Machine::set_recording(bool on) noexcept { state_->recording = on; }
 void Machine::reset_peak(std::uint8_t device) noexcept { state_->ledger.reset_peak(device); }
 

@@ -34,7 +34,14 @@ struct Config {
   std::size_t reserve_bytes = std::size_t{1} << 40;  // address space of each device's arena
   std::size_t memory_bytes = 0;                      // of the system: what a device without a budget may take; 0: anything
   std::size_t least_ghosts = 20'000;                 // ghosts are bounded by max(this, 4 x live storages)
-  Policy* policy = nullptr;                          // names victims (policy.h), and outlives the machine; null: nothing is evicted unasked
+  Policy* policy = nullptr;                          // as Eviction::policy, to begin with
+};
+
+// When and by whose word storages are evicted, while there is a budget.
+struct Eviction {
+  Policy* policy = nullptr;     // names victims (policy.h), and outlives the machine; null: nothing is evicted unasked
+  std::size_t mark = 0;         // where they can, evictions keep what is charged on a device below it; 0: only the budget counts
+  std::size_t least_bytes = 0;  // smaller storages stay
 };
 
 struct OutputSpec {
@@ -117,6 +124,7 @@ struct Usage {
   std::size_t live_bytes = 0;       // resident storages, as occupied
   std::size_t committed_bytes = 0;  // pages
   std::size_t peak_bytes = 0;       // most of: live + workspace, since the last reset
+  std::size_t peak_tensor_bytes = 0;  // of live, while an operation ran
   std::size_t peak_committed_bytes = 0;
   std::size_t workspace_bytes = 0;  // largest since the last reset
   std::size_t operation_bytes = 0;  // largest of an operation since then: distinct inputs, outputs, workspace
@@ -166,6 +174,8 @@ class Machine {
   // 0: none. Refuses if what is charged does not fit; the old one stays. The arena's limit is set after it: pages are given back, none
   // are committed in this command.
   void set_budget(std::uint8_t device, std::size_t bytes);
+  // A command like the others. From now on; what is above the mark goes when room is asked for next.
+  void set_eviction(const Eviction& eviction);
   void set_recording(bool on) noexcept;  // whether recipes are kept from here on
   void reset_peak(std::uint8_t device) noexcept;
 

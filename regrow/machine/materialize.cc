@@ -114,7 +114,7 @@ void Machine::State::let_go(StorageId id) {
 void Machine::State::let_ghost_go(StorageId id) {
   const Storage& storage = graph[id];
   if (storage.recipe == none || storage.pins > 0 || storage.where != Where::memory) return;
-  if (!evicting || !config.policy->expects_use(id)) release(id, Why::temporary);
+  if (!evicting || !eviction.policy->expects_use(id)) release(id, Why::temporary);
 }
 
 void Machine::State::short_of_room() {

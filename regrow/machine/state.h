@@ -71,15 +71,16 @@ struct Machine::State {
   // Evictions (evict.cc).
   bool make_room(std::uint8_t device);          // for `sizes`, all at once, by evictions if need be
   bool evict_one(std::uint8_t device, std::size_t bytes);
+  void keep_below_mark(std::uint8_t device, std::size_t bytes);  // that are about to be placed
   void begin_evicting();                        // the policy is told what there is
   void end_evicting();
   void tell_entered(StorageId id);
   void tell_left(StorageId id);
   void tell_used(StorageId id) {
-    if (evicting && graph[id].offered) config.policy->used(id);
+    if (evicting && graph[id].offered) eviction.policy->used(id);
   }
   double expected_seconds(std::uint64_t key, double measured, bool again) {
-    return evicting ? config.policy->ran(key, measured, again) : measured;
+    return evicting ? eviction.policy->ran(key, measured, again) : measured;
   }
 
   // Plans (materialize.cc).
@@ -156,6 +157,7 @@ struct Machine::State {
   void drop(StorageId id);
   void swap_out(StorageId id);
   void set_budget(std::uint8_t device, std::size_t bytes);
+  void set_eviction(const Eviction& wanted);
 
   // Refusals (refuse.cc).
   // For want of room on short_device. What the command wants resident first is in `targets`.
@@ -198,6 +200,7 @@ struct Machine::State {
   Operation op;
   Counters counters;
   bool recording = true;
+  Eviction eviction;
   bool evicting = false;                      // there is a budget and a policy
   std::vector<std::size_t> offered_bytes;     // by device: large storages that the policy may name, pinned ones too
   std::uint32_t dead = 0;                     // kept: ghosts and held sources

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "regrow/autograd/grad_mode.h"
+#include "regrow/engine/default_channel.h"
 #include "regrow/frontend/call.h"
 #include "regrow/frontend/create.h"
 #include "regrow/nn/state_dict.h"
@@ -64,6 +65,7 @@ void Optimizer::step(Site site) {
     const Op& op = op_of(g);
     for (std::size_t i = groups_[g].begin; i < groups_[g].end; ++i) step(op, i, site);
   }
+  end_step();
 }
 
 void Optimizer::step(const Op& op, std::size_t i, Site site) {

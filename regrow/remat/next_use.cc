@@ -11,6 +11,13 @@ void NextUsePolicy::learn(const Trace& trace) {
   history_.learn(trace);
 }
 
+void NextUsePolicy::set(const NextUseSettings& settings) {
+  set_alpha(settings.alpha);
+  beta_ = settings.beta;
+  weights_.clear();
+  for (const NextUseSettings::Weight& weight : settings.weights) weights_[weight.key] = weight.factor;
+}
+
 void NextUsePolicy::attach(const Graph& graph) {
   ScoredPolicy::attach(graph);
   lineage_.attach(graph);
@@ -57,7 +64,11 @@ History::Use NextUsePolicy::next_use(StorageId id) {
 
 Standing NextUsePolicy::judge(StorageId id) {
   const double cost = own_cost(id) + lineage_.ancestors_cost(id);
-  const double density = (beta_ == 1 ? cost : std::pow(cost, beta_)) / static_cast<double>(storage(id).bytes);
+  double density = (beta_ == 1 ? cost : std::pow(cost, beta_)) / static_cast<double>(storage(id).bytes);
+  if (!weights_.empty()) {
+    const auto weight = weights_.find(graph().recipe(storage(id).recipe).key);
+    if (weight != weights_.end()) density *= weight->second;
+  }
   const History::Use next = next_use(id);
   if (!next.known) return {.density = density, .at = last_use(id)};
   return {.density = density, .at = next.at, .foretold = true};

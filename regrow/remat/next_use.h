@@ -6,22 +6,22 @@
 
 #include "regrow/remat/history.h"
 #include "regrow/remat/scored_policy.h"
+#include "regrow/remat/settings.h"
 
 namespace regrow::remat {
 
-struct NextUseSettings {
-  double alpha = 0.5, beta = 1;
-};
-
 class NextUsePolicy final : public ScoredPolicy {
  public:
-  explicit NextUsePolicy(NextUseSettings settings = {}, bool exact = false)
-      : ScoredPolicy(settings.alpha, exact), beta_(settings.beta), lineage_(256) {}
+  explicit NextUsePolicy(const NextUseSettings& settings = {}, bool exact = false) : ScoredPolicy(settings.alpha, exact), lineage_(256) {
+    set(settings);
+  }
 
   // The program is expected to do again what the trace says, from its beginning.
   void learn(const Trace& trace);
   // What has been learnt by another.
   void learn(const History& history) { history_ = history; }
+  // Takes effect with the next attach().
+  void set(const NextUseSettings& settings);
 
   void attach(const Graph& graph) override;
   void issued(std::uint64_t key, std::span<const StorageId> inputs, std::span<const StorageId> outputs) override;
@@ -36,7 +36,8 @@ class NextUsePolicy final : public ScoredPolicy {
   double foretold_now() const noexcept override { return history_.now(); }
   History::Use next_use(StorageId id);
 
-  double beta_;
+  double beta_ = 1;
+  absl::flat_hash_map<std::uint64_t, double> weights_;
   History history_;
   Lineage lineage_;
 };

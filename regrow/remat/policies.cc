@@ -11,8 +11,6 @@
 namespace regrow::remat {
 namespace {
 
-constexpr std::string_view names[] = {"lru", "size", "local", "dtr", "dtr-eq", "coop", "next-use"};
-
 // What was used longest ago.
 class LruPolicy final : public ScoredPolicy {
  public:
@@ -44,8 +42,6 @@ class LocalPolicy final : public ScoredPolicy {
 
 }  // namespace
 
-std::span<const std::string_view> policy_names() noexcept { return names; }
-
 std::unique_ptr<machine::Policy> make_policy(std::string_view name, bool exact) {
   if (name == "lru") return std::make_unique<LruPolicy>(exact);
   if (name == "size") return std::make_unique<SizePolicy>(exact);
@@ -54,7 +50,7 @@ std::unique_ptr<machine::Policy> make_policy(std::string_view name, bool exact) 
   if (name == "dtr-eq") return std::make_unique<DtrEqPolicy>(exact);
   if (name == "coop") return std::make_unique<CoopPolicy>();
   if (name == "next-use") return std::make_unique<NextUsePolicy>(NextUseSettings{}, exact);
-  fail("policy: no policy is named '{}'; there are {}", name, fmt::join(names, ", "));
+  fail("policy: no policy is named '{}'; there are {}", name, fmt::join(policies, ", "));
 }
 
 }  // namespace regrow::remat

@@ -3,16 +3,14 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "regrow/machine/policy.h"
 
 namespace regrow::remat {
 
-// lru, size, local, dtr, dtr-eq, coop, next-use (the default).
-std::span<const std::string_view> policy_names() noexcept;
-inline constexpr std::string_view default_policy = "next-use";
+inline constexpr std::string_view policies[] = {"next-use", "dtr-eq", "dtr", "local", "lru", "size", "coop"};
+inline constexpr std::string_view default_policy = policies[0];
 
 // `exact`: all storages are compared at each eviction, as published simulators do. An unknown name is an error.
 std::unique_ptr<machine::Policy> make_policy(std::string_view name, bool exact = false);

@@ -31,6 +31,7 @@ class ScoredPolicy : public machine::Policy {
  protected:
   virtual Standing judge(StorageId id) = 0;
   virtual double foretold_now() const noexcept { return 0; }
+  void set_alpha(double alpha) noexcept { alpha_ = alpha; }
 
   const Graph& graph() const noexcept { return *graph_; }
   const machine::Storage& storage(StorageId id) const noexcept { return (*graph_)[id]; }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "regrow/base/clock.h"
+#include "regrow/base/hash.h"
 #include "regrow/base/log.h"
 #include "regrow/base/units.h"
 #include "regrow/memory/system_memory.h"
@@ -110,6 +111,7 @@ machine::Completion Executor::run(const Action& action) {
   machine::Completion completion;
   try {
     compute(operation, action);
+    if (options_.verify != 0) [[unlikely]] verify(operation, action);
   } catch (...) {
     completion.error = fail(failure_of(operation));
     if (action.regrow) regrowing_failed_ = true, errors_.retain(completion.error);
@@ -117,6 +119,7 @@ machine::Completion Executor::run(const Action& action) {
   }
   last_end_ns_ = now_ns();
   completion.seconds = 1e-9 * static_cast<double>(last_end_ns_ - begin);
+  if (!action.regrow) last_run_seconds_ = completion.seconds;
   if (watch_) [[unlikely]] announce_run(operation, action, false), last_end_ns_ = 0;
   for (std::size_t k = 0; completion.error == 0 && k < operation.outputs.size(); ++k)
     if (!operation.outputs[k]->is_view() && action.outputs[k].storage != machine::no_storage)
@@ -141,6 +144,17 @@ void Executor::compute(Operation& operation, const Action& action) {
     regrow::compute(*operation.op, in_views_, out_views_, operation.random, {workspace, action.workspace.bytes});
   }
   operator_has_run(record.index, in_views_.empty() ? 0 : static_cast<std::uint32_t>(in_views_[0].desc->dtype));
+}
+
+// The first time what an operation makes is hashed, from then on compared.
+void Executor::verify(const Operation& operation, const Action& action) {
+  for (std::size_t k = 0; k < operation.outputs.size(); ++k) {
+    if (operation.outputs[k]->is_view() || action.outputs[k].storage == machine::no_storage) continue;
+    const std::uint64_t hash = hash_bytes(base_of(action.outputs[k]), operation.outputs[k]->storage_bytes) | 1;
+    std::uint64_t& first = storage(action.outputs[k].storage).hash;
+    if (!action.regrow) first = hash;
+    require(first == 0 || first == hash, "run again, it gave other bits than the first time");
+  }
 }
 
 // The first pass of an operation whose shapes depend on values. A callback has run when they are known: what it returned is kept.

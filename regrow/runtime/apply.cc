@@ -14,8 +14,11 @@ void Executor::apply(Command& command) {
   if (command.infer_late && inherited == 0 && !infer_late(command)) return;
   current_ = operations_.create();
   load(command, operations_[current_]);
-  submit(command, current_);
+  machine::ApplySpec spec = submit(command, current_);
+  last_run_seconds_ = 0;
+  const std::string_view name = recorder_.records() ? operations_[current_].op->name() : std::string_view();
   drive(command);
+  if (recorder_.listens()) [[unlikely]] record(command, spec, name);
   ++operators_;
   finish_apply(command, inherited);
 }
@@ -43,7 +46,7 @@ void Executor::load(Command& command, Operation& operation) {
   }
 }
 
-void Executor::submit(Command& command, machine::Payload payload) {
+machine::ApplySpec Executor::submit(Command& command, machine::Payload payload) {
   const Operation& operation = operations_[payload];
   const OpRecord& record = operation.op->record();
   machine::ApplySpec spec{.payload = payload,
@@ -82,6 +85,19 @@ void Executor::submit(Command& command, machine::Payload payload) {
   spec.outputs = output_specs_;
   spec.deletes = deletes_;
   machine_.apply(spec);
+  return spec;
+}
+
+// Sizes that were open are known now.
+void Executor::record(Command& command, machine::ApplySpec& spec, std::string_view name) {
+  recorder_.issued(spec.key);
+  if (!recorder_.records()) return;
+  for (std::size_t k = 0; k < output_specs_.size(); ++k) {
+    const Value& value = *slots_[command.outputs[k].slot];
+    if (machine_.error_of(command.outputs[k].slot) != 0) return recorder_.give_up();
+    if (output_specs_[k].view_of < 0) output_specs_[k].bytes = value.storage_bytes;
+  }
+  recorder_.applied(spec, name, last_run_seconds_);
 }
 
 // Which inputs' storages output k may be written over: same layout, whole storages, and no other input that reads the same storage
@@ -115,6 +131,7 @@ bool Executor::infer_late(Command& command) {
   } catch (const std::exception& error) {
     const auto* known = dynamic_cast<const Error*>(&error);
     last_error_ = fail({.message = known ? known->message() : error.what(), .site = command.site, .cause = std::current_exception()});
+    recorder_.give_up();
     poison(command, last_error_);
     return false;
   }

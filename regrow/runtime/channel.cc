@@ -54,7 +54,11 @@ void Channel::set_memory_budget(std::size_t bytes, Device device, Site site) {
 }
 void Channel::clear_memory_budget(Device device) { core_->set_budget(0, device, {}); }
 
+void Channel::end_step() { core_->end_step(); }
+void Channel::record_step(StepWanted wanted, StepTaker taker, Site site) { core_->record_step(wanted, std::move(taker), site); }
+void Channel::tune(const PolicyTuning& tuning, Site site) { core_->tune(tuning, site); }
 void Channel::set_option(std::string_view name, std::size_t value, Site site) { core_->set_option(name, value, site); }
+void Channel::set_option(std::string_view name, std::string_view value, Site site) { core_->set_option(name, value, site); }
 std::size_t Channel::get_option(std::string_view name, Site site) const { return core_->get_option(name, site); }
 
 void Channel::observe(Observer* observer) { core_->observe(observer); }

@@ -24,6 +24,7 @@
 #include "regrow/runtime/handle.h"
 #include "regrow/runtime/memory_report.h"
 #include "regrow/runtime/options.h"
+#include "regrow/runtime/recorded_step.h"
 #include "regrow/tensor/host_array.h"
 
 namespace regrow {
@@ -83,7 +84,15 @@ class Channel {
   void clear_memory_budget(Device device = {});
 
   void set_option(std::string_view name, std::size_t value, Site site = Site::here());
+  void set_option(std::string_view name, std::string_view value, Site site = Site::here());  // a number, or the name of a value
   std::size_t get_option(std::string_view name, Site site = Site::here()) const;
+
+  // Steps: a program that does much the same again and again says where one ends (optimizers do).
+  void end_step();
+  // Hands over the next step that is as wanted; never, if there is none before the channel is closed.
+  void record_step(StepWanted wanted, StepTaker taker, Site site = Site::here());
+  // Takes effect at the end of a step, until the budget or the policy changes.
+  void tune(const PolicyTuning& tuning, Site site = Site::here());
 
   // Observation: events reach the observer between start_profile and stop_profile. null: nobody. Both take their place in the stream.
   void observe(Observer* observer);

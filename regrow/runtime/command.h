@@ -14,6 +14,7 @@
 #include "regrow/ops/op.h"
 #include "regrow/runtime/device_tensor.h"
 #include "regrow/runtime/options.h"
+#include "regrow/runtime/recorded_step.h"
 #include "regrow/runtime/waiter.h"
 #include "regrow/tensor/host_array.h"
 
@@ -27,6 +28,13 @@ struct CommandOutput {
   std::int64_t view_offset = 0;  // elements
   std::uint64_t tensor = 0;      // unique over the channel's life
   Desc desc;
+};
+
+// For the planner: what it wants to see, or what it has found.
+struct Planning {
+  StepWanted wanted;
+  StepTaker taker;
+  PolicyTuning tuning;
 };
 
 struct Command {
@@ -45,6 +53,8 @@ struct Command {
     reset_peak,   // device
     report,       // device -> waiter->report
     observe, start_profile, stop_profile,  // observer
+    end_step,
+    record_step, tune,  // planning
     sync,
     stop,         // sync, then the worker ends
   };
@@ -67,6 +77,7 @@ struct Command {
   bool has_host = false;
   HostArray host;
   std::unique_ptr<DeviceTensor> foreign;
+  std::unique_ptr<Planning> planning;
 
   // Ready for its next use; vectors keep what they hold.
   void reset() {
@@ -79,6 +90,7 @@ struct Command {
     outputs.resize(0);
     if (has_host) host = HostArray(), has_host = false;
     if (foreign) foreign.reset();
+    if (planning) planning.reset();
   }
 };
 

@@ -7,7 +7,7 @@ std::string_view name_of(Command::Kind kind) noexcept {
   constexpr std::string_view names[] = {"apply",      "put",        "put_foreign", "del",       "settle",        "read",
                                         "hand_out",   "take_back",  "drop",        "swap_out",  "swap_in",       "set_option",
                                         "set_budget", "reset_peak", "report",      "observe",   "start_profile", "stop_profile",
-                                        "sync",       "stop"};
+                                        "end_step",   "record_step", "tune",       "sync",      "stop"};
   return names[static_cast<std::size_t>(kind)];
 }
 

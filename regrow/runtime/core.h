@@ -55,7 +55,11 @@ class Channel::Core final : public runtime::Returns,
   void set_random_state(RandomState state);
   RandomState next_random();
   void set_option(std::string_view name, std::size_t value, Site site);
+  void set_option(std::string_view name, std::string_view value, Site site);
   std::size_t get_option(std::string_view name, Site site);
+  void end_step();
+  void record_step(StepWanted wanted, StepTaker taker, Site site);
+  void tune(const PolicyTuning& tuning, Site site);
   void observe(Observer* observer);
   void start_profile();
   void stop_profile();

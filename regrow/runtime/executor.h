@@ -14,7 +14,9 @@
 #include "regrow/runtime/device_memory.h"
 #include "regrow/runtime/error_ledger.h"
 #include "regrow/runtime/fusion.h"
+#include "regrow/runtime/metered_policy.h"
 #include "regrow/runtime/options.h"
+#include "regrow/runtime/step_recorder.h"
 #include "regrow/runtime/values.h"
 #include "regrow/runtime/watch.h"
 
@@ -47,6 +49,7 @@ class Executor {
   struct Storage {
     std::uint64_t tensor = 0;  // that it was made for; 0: none has bytes here
     std::size_t bytes = 0;
+    std::uint64_t hash = 0;    // with the option verify: of its first bytes; 0: unknown
     bool resident = false;
     std::uint8_t device = 0;
     std::unique_ptr<DeviceTensor> foreign;
@@ -58,7 +61,8 @@ class Executor {
   void load(Command& command, Operation& operation);
   bool infer_late(Command& command);
   void poison(Command& command, ErrorId error);
-  void submit(Command& command, machine::Payload payload);
+  machine::ApplySpec submit(Command& command, machine::Payload payload);
+  void record(Command& command, machine::ApplySpec& spec, std::string_view name);
   std::uint32_t reuse_mask(const Operation& operation, std::size_t output) const;
   void finish_apply(Command& command, ErrorId inherited);
 
@@ -79,6 +83,10 @@ class Executor {
   void note_error(SlotIndex slot, ErrorId error);
   ErrorId fail(Failure failure, bool of_operation = true);
   void set_option(const Command& command);
+  void set_policy();
+  void set_eviction();
+  void end_step();
+  void begin_recording();
 
   // What the machine wants done (actions.cc).
   void drive(const Command& command);
@@ -92,6 +100,7 @@ class Executor {
   machine::Completion not_read_back(const Action& action);
   void fill(const Action& action, const Command& command);
   void compute(Operation& operation, const Action& action);
+  void verify(const Operation& operation, const Action& action);
   void views_of(std::span<const machine::Operand> operands, std::span<Value* const> values, std::vector<View>& out);
   std::byte* base_of(const machine::Operand& operand);
   Failure failure_of(const Operation& operation) const;  // of the exception being handled
@@ -119,6 +128,8 @@ class Executor {
 
   std::weak_ptr<Returns> returns_;
   std::shared_ptr<DeviceMemory> memory_;
+  Options options_;
+  std::unique_ptr<MeteredPolicy> policy_;
   machine::Machine machine_;
   memory::HostStore host_;
   ValuePool values_;
@@ -128,9 +139,14 @@ class Executor {
   Watch watch_;
   std::vector<Value*> slots_;
   std::vector<Storage> storages_;
-  std::array<bool, max_devices> budgeted_{};
+  std::array<std::size_t, max_devices> budgets_{};
 
-  bool catch_exceptions_ = true;
+  StepRecorder recorder_;
+  std::uint64_t steps_ = 0;              // that have ended
+  std::unique_ptr<PolicyTuning> next_tuning_;  // for when this step ends
+  PolicyTuning tuning_;
+  std::uint64_t tuned_step_ = 0;         // after which a tuning took effect first; 0: none did
+
   std::exception_ptr fatal_;
   Command no_command_;             // stands for commands that are parts of others
   machine::Payload current_ = 0;   // apply: the operation that runs
@@ -140,6 +156,7 @@ class Executor {
   std::exception_ptr no_pages_;    // why the system refused pages, the last time
   std::uint64_t operators_ = 0, failed_puts_ = 0;
   std::uint64_t last_end_ns_ = 0;
+  double last_run_seconds_ = 0;    // of an operation of the program
   bool warned_ = false;            // of a drop that was ignored
 
   // Scratch, kept for its capacity.

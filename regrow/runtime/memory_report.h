@@ -11,6 +11,7 @@ struct MemoryReport {
   std::size_t budget_bytes = 0;      // 0: no budget
   std::size_t live_bytes = 0;        // tensors that are resident, as they occupy the arena
   std::size_t peak_bytes = 0;        // most of live tensors + workspace since the last reset
+  std::size_t peak_tensor_bytes = 0; // of the live tensors alone, while an operation ran
   std::size_t committed_bytes = 0;   // pages that the arena holds, recycled ones included
   std::size_t peak_committed_bytes = 0;
   std::size_t workspace_bytes = 0;   // largest of an operation since the last reset
@@ -21,6 +22,10 @@ struct MemoryReport {
   std::uint64_t operators = 0;       // applied, fused ones counted each
   std::uint64_t recomputed_ops = 0, evictions = 0;
   double recompute_seconds = 0;
+  double decision_us_median = 0, decision_us_p99 = 0;  // of choosing one victim
+  double decision_seconds = 0;                         // of all that the policy did, estimated from a sample
+  std::uint64_t steps = 0;                             // that have ended
+  std::uint64_t tuned_step = 0;                        // at whose end a tuning took effect first; 0: none has
 };
 
 }  // namespace regrow

@@ -75,8 +75,10 @@ void Executor::tell_release(Storage& kept, std::uint8_t device, std::string_view
 void Executor::released(const Action& action) {
   Storage& kept = storage(action.operand.storage);
   tell_release(kept, action.operand.device, why_names[static_cast<std::size_t>(action.why)], false);
-  if (kept.tensor == 0 || action.why != Action::Why::dropped) return;
-  watch_.emit({.kind = EventKind::drop, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
+  const bool evicted = action.why == Action::Why::evicted;
+  if (kept.tensor == 0 || (!evicted && action.why != Action::Why::dropped)) return;
+  watch_.emit({.kind = EventKind::drop, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes,
+               .name = evicted ? "evicted" : "dropped"});
 }
 
 void Executor::erased(const Action& action) {
@@ -86,6 +88,7 @@ void Executor::erased(const Action& action) {
     watch_.emit({.kind = EventKind::cascade, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
   if (kept.tensor != 0) watch_.emit({.kind = EventKind::tensor_erase, .device = action.operand.device, .tensor = kept.tensor});
   kept.tensor = 0;
+  kept.hash = 0;
   kept.foreign.reset();
 }
 

@@ -17,6 +17,12 @@ struct Options {
   std::size_t enable_host_compute = 1;    // compute small known values on the caller's thread
   std::size_t catch_worker_exception = 1; // 0: the first worker error closes the channel, every later call throws it
   std::size_t record_computing_path = 1;  // keep recipes, so that values can be recomputed
+  std::size_t enable_auto_evict = 1;      // whether a budget makes room by evictions; 0: what does not fit is refused
+  std::size_t eviction_threshold = 0;     // bytes, below the budget, that evictions keep to where they can; 0: the budget alone
+  std::size_t evictee_minimum_size = 0;   // smaller storages are never evicted
+  std::size_t policy = 0;                 // who says which storage goes first: 0: next-use; others: `regrow info`, docs/memory.md
+  std::size_t verify = 0;                 // whether what is computed again is compared with what it was first, bit for bit
+  std::size_t enable_replay = 1;          // whether steps are replayed in the background to tune next-use (default channel)
   std::size_t queue_commands = 4096;      // back-pressure: commands issued and not yet run
   std::size_t queue_bytes = std::size_t{256} << 20;  // back-pressure: host bytes that queued puts hold
 
@@ -25,6 +31,7 @@ struct Options {
   // Throws Error on an unknown name or a value out of range.
   std::size_t get(std::string_view name) const;
   void set(std::string_view name, std::size_t value);
+  void set(std::string_view name, std::string_view value);  // a number, or the name of a value
   // Throws Error naming the first option that is out of range.
   void check() const;
   friend bool operator==(const Options&, const Options&) = default;
@@ -37,6 +44,7 @@ struct OptionSpec {
   std::string_view doc;
   std::size_t least, most;
   std::size_t Options::* member;
+  std::span<const std::string_view> names = {};  // of the values 0, 1 and so on, where they have names
 };
 std::span<const OptionSpec> option_specs() noexcept;
 

@@ -40,6 +40,16 @@ void Channel::Core::set_option(std::string_view name, std::size_t value, Site si
   leave(lock, false);
 }
 
+void Channel::Core::set_option(std::string_view name, std::string_view value, Site site) {
+  Options parsed;
+  try {
+    parsed.set(name, value);
+  } catch (const Error& error) {
+    throw Error(error.message(), site);
+  }
+  set_option(name, parsed.get(name), site);
+}
+
 std::size_t Channel::Core::get_option(std::string_view name, Site site) {
   const Lock lock = enter(site);
   try {
@@ -47,6 +57,33 @@ std::size_t Channel::Core::get_option(std::string_view name, Site site) {
   } catch (const Error& error) {
     throw Error(error.message(), site);
   }
+}
+
+void Channel::Core::end_step() {
+  Lock lock = enter({});
+  commit(stream_.buffer.begin(Kind::end_step, {}));
+  leave(lock, false);
+}
+
+void Channel::Core::record_step(StepWanted wanted, StepTaker taker, Site site) {
+  auto planning = std::make_unique<runtime::Planning>();
+  planning->wanted = wanted;
+  planning->taker = std::move(taker);
+  Lock lock = enter(site);
+  Command& command = stream_.buffer.begin(Kind::record_step, site);
+  command.planning = std::move(planning);
+  commit(command);
+  leave(lock, false);
+}
+
+void Channel::Core::tune(const PolicyTuning& tuning, Site site) {
+  auto planning = std::make_unique<runtime::Planning>();
+  planning->tuning = tuning;
+  Lock lock = enter(site);
+  Command& command = stream_.buffer.begin(Kind::tune, site);
+  command.planning = std::move(planning);
+  commit(command);
+  leave(lock, false);
 }
 
 // Waits until the worker has let go of the old observer, so that it may be destroyed afterwards.

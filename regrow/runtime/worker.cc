@@ -135,6 +135,7 @@ void Worker::die(std::exception_ptr cause) noexcept {
 }
 
 void Worker::discard(Command& command) noexcept {
+  command.planning.reset();  // who waits for it is told
   if (!command.waiter) return;
   if (command.kind != Command::Kind::stop) command.waiter->error = stream_.fatal, stream_.fatal_told = true;
   command.waiter->finish();

@@ -21,10 +21,10 @@ thread_local bool allocations_fail = false;
 }
 
 // Fails on request.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return allocations_fail ? nullptr : std::malloc(bytes > 0 ? bytes : 1); }
 void* operator new(std::size_t bytes) {
-  void* memory = allocations_fail ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  if (void* memory = operator new(bytes, std::nothrow)) return memory;
+  throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

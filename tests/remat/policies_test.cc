@@ -181,7 +181,7 @@ TEST(Policies, AnUnknownNameIsAnErrorThatListsTheOthers) {
 TEST(Policies, EachCompletesATrainingStepInHalfTheMemoryWithinItsBudget) {
   const Trace trace = training(12, 2);
   const std::size_t peak = replay(trace, nullptr, 0).peak_bytes;
-  for (std::string_view name : policy_names()) {
+  for (std::string_view name : policies) {
     const auto policy = make_policy(name);
     const Outcome outcome = replay(trace, policy.get(), peak / 2);
     EXPECT_EQ(outcome.status, Status::ok) << name;

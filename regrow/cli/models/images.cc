@@ -4,8 +4,6 @@
 namespace regrow::cli {
 namespace {
 
-constexpr std::int64_t test_batch = 500;
-
 double accuracy(const std::function<Tensor(const Tensor&)>& logits, data::Loader& test) {
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < test.batches(); ++i) {
@@ -23,8 +21,7 @@ std::shared_ptr<ImageSets> read_images(const Setting& setting, data::LoaderOptio
   require(sets.train.count() > 0, "there is nothing to learn from: no training images");
   shape.batch = setting.extent.batch;
   shape.seed = setting.seed;
-  data::LoaderOptions in_order = shape;
-  in_order.batch = test_batch;
+  data::LoaderOptions in_order = shape;  // in batches of the same size: a budget that holds while learning holds while testing
   in_order.shuffle = false;
   return std::make_shared<ImageSets>(
       ImageSets{data::Loader(std::move(sets.train), shape), data::Loader(std::move(sets.test), in_order)});

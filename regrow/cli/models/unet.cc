@@ -77,9 +77,10 @@ Model make(const Setting& setting) {
   const auto sets = read_images(setting);
   const auto loss = [net](const Batch& batch) { return mse_loss(net(tensor(batch[0])), tensor(batch[1])); };
   const std::int64_t batches = sets->train.batches();
-  const auto held_out = [sets, loss, seed = hash_combine(setting.seed, 1)] {
+  const std::int64_t some = std::max<std::int64_t>(1, 1000 / setting.extent.batch);
+  const auto held_out = [sets, loss, some, seed = hash_combine(setting.seed, 1)] {
     double sum = 0;
-    const std::int64_t count = std::min<std::int64_t>(sets->test.batches(), 2);
+    const std::int64_t count = std::min(sets->test.batches(), some);
     for (std::int64_t i = 0; i < count; ++i) sum += loss(with_noise(sets->test.batch(0, i).images, seed, i)).item<float>();
     return count == 0 ? 0 : sum / static_cast<double>(count);
   };

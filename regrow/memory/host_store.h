@@ -6,38 +6,31 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "regrow/memory/store.h"
+
 namespace regrow::memory {
-
-// What can keep swapped-out bytes. Ids are dense and used again after forget().
-class Store {
- public:
-  using Id = std::uint32_t;
-  virtual ~Store() = default;
-
-  // Keeps a copy under an id that has none. Throws Error if there is no room for it: then nothing is kept.
-  virtual void write(Id id, std::span<const std::byte> bytes) = 0;
-  // Copies back what write() kept, of the same size; it stays kept. Throws Error if it cannot be read back intact.
-  virtual void read(Id id, std::span<std::byte> bytes) = 0;
-  // Gives the copy up; nothing happens if there is none.
-  virtual void forget(Id id) noexcept = 0;
-
-  virtual bool has(Id id) const noexcept = 0;
-  virtual std::size_t bytes() const noexcept = 0;  // of all copies
-};
 
 class HostStore final : public Store {
  public:
   HostStore() = default;
   ~HostStore() override;
+  HostStore(HostStore&& other) noexcept { *this = std::move(other); }
+  HostStore& operator=(HostStore&& other) noexcept {
+    std::swap(copies_, other.copies_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
 
   void write(Id id, std::span<const std::byte> bytes) override;
   void read(Id id, std::span<std::byte> bytes) override;
   void forget(Id id) noexcept override;
   bool has(Id id) const noexcept override { return id < copies_.size() && copies_[id].kept; }
+  std::size_t size_of(Id id) const noexcept override { return copies_[id].bytes; }
+  Id end() const noexcept override { return static_cast<Id>(copies_.size()); }
   std::size_t bytes() const noexcept override { return bytes_; }
 
  private:

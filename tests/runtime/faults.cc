@@ -66,6 +66,12 @@ TEST(Faults, TheMessageNamesTheOperationThatFailedAndNotTheOneThatWasRead) {
   EXPECT_THAT(text, AllOf(HasSubstr("faults.cc:" + std::to_string(line)), Not(HasSubstr("negative"))));
 }
 
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t memory_factor = 5;  // of every byte it keeps four of its own
+#else
+constexpr std::size_t memory_factor = 1;
+#endif
+
 // B010: much faster issued than run, the stream stays as long as it may be.
 TEST(Faults, AHalfMillionCommandsBehindASlowOneTakeNoMemory) {
   Channel channel(Options{});
@@ -86,7 +92,8 @@ TEST(Faults, AHalfMillionCommandsBehindASlowOneTakeNoMemory) {
     if (i % 10'000 == 0) most = std::max(most, resident_bytes());
   }
   EXPECT_EQ(channel.get_value(y).to_vector<float>()[1], -2.f);
-  EXPECT_LT(most, before + MiB(64));
+  // The fault takes 220 MiB. Huge pages and sanitizers take more than the commands do.
+  EXPECT_LT(most, before + MiB(128) * memory_factor);
 }
 
 // B035: a value is what the host's was at the call, whatever its size.

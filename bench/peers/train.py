@@ -7,7 +7,7 @@
 Our side writes its initial values and batches; both sides train on them, and the losses of every step are compared. Prints JSON;
 exit code 1 if they differ by more than 1e-3, relatively.
 
-    bench/peers/train.py --start FILE [--threads 1] [--channels-last] [--turns]
+    bench/peers/train.py --start FILE [--threads 1] [--channels-last] [--no-mkldnn] [--turns]
 
 is the twin alone: it begins with what FILE holds. With --turns it does what standard input says, as bench_train does.
 """
@@ -26,6 +26,16 @@ TOLERANCE = 1e-3
 def memory(name):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith(name + ":"))
+
+
+def blas():
+    """Names of the BLAS libraries in this process: Debian's torch takes whatever stands behind libblas.so.3."""
+    import torch
+
+    torch.ones(2, 2) @ torch.ones(2, 2)
+    with open("/proc/self/maps") as maps:
+        files = {os.path.basename(line.split()[-1]) for line in maps if "blas" in line.split()[-1]}
+    return sorted(files)
 
 
 class Twin:
@@ -68,16 +78,17 @@ def run_twin(arguments):
     import torch
 
     torch.set_num_threads(arguments.threads)
+    torch.backends.mkldnn.flags(enabled=not arguments.no_mkldnn).__enter__()
     if not arguments.turns:
         twin = Twin(arguments.start, arguments.channels_last)
         print(json.dumps({"losses": [float(twin.step()) for _ in twin.batches]}))
         return 0
     Twin(arguments.warm or arguments.start, arguments.channels_last).step()
     before = memory("VmRSS")
-    with open("/proc/self/clear_refs", "w") as refs:
-        refs.write("5")
     twin = Twin(arguments.start, arguments.channels_last)
-    print(json.dumps({"ready": True}), flush=True)
+    with open("/proc/self/clear_refs", "w") as refs:
+        refs.write("5")  # forgets the high-water mark so far: of reading the data
+    print(json.dumps({"blas": blas(), "version": torch.__version__}), flush=True)
     for line in sys.stdin:
         begin = time.perf_counter()
         for _ in range(int(line)):
@@ -110,6 +121,7 @@ def main():
     parser.add_argument("--start", help="the file that the twin begins with")
     parser.add_argument("--warm", help="one to warm up with")
     parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--no-mkldnn", action="store_true", help="without oneDNN")
     parser.add_argument("--turns", action="store_true")
     arguments = parser.parse_args()
     if arguments.start:

@@ -4,10 +4,11 @@
 
     bench/train/compare.py [MODEL...] [--threads 1 2] [--size medium] [--seconds 10] [--bench build/release/bin/bench_train]
 
-Each side is a process of its own with the same initial values and batches; while one works, the other is stopped. Times are medians
-over turns, memory is the high-water mark (VmHWM) over what a first step at the small size had left. PyTorch runs in the best of its
-settings, found before: waiting threads that sleep or spin (OMP_WAIT_POLICY), kernels for AVX-512 or AVX2 (ATEN_CPU_CAPABILITY), and
-channels-last images where there are convolutions.
+Each side is a process of its own with the same initial values and batches; while one works, the other is stopped. They take turns,
+and the speed-up is the median over pairs of turns; memory is the high-water mark (VmHWM) over what a first step at the small size
+had left. PyTorch runs on OpenBLAS, or not at all, and in the best of its settings, found before, one after the other: waiting threads
+that sleep or spin (OMP_WAIT_POLICY), kernels for AVX2 or AVX-512 (ATEN_CPU_CAPABILITY), and where there are convolutions
+channels-last images, and oneDNN or not.
 """
 import argparse
 import itertools
@@ -32,7 +33,7 @@ class Side:
         pinned = ["taskset", "-c", "0"] if threads == 1 else []
         self.process = subprocess.Popen(pinned + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, **(environment or {})})
-        self.answer()
+        self.about = self.answer()
         self.process.send_signal(signal.SIGSTOP)
 
     def answer(self):
@@ -58,10 +59,20 @@ class Side:
         return result
 
 
-def settings_of(model):
-    layouts = [False, True] if model in CONVOLUTIONAL else [False]
-    for policy, capability, channels_last in itertools.product(["PASSIVE", "ACTIVE"], ["avx2", "avx512"], layouts):
-        yield {"OMP_WAIT_POLICY": policy, "ATEN_CPU_CAPABILITY": capability, "channels_last": channels_last}
+def has_avx512():
+    with open("/proc/cpuinfo") as file:
+        return "avx512f" in file.read()
+
+
+def alternatives(model, threads):
+    """What is tried instead of the default, one after the other."""
+    if model in CONVOLUTIONAL:
+        yield "channels_last", True
+        yield "mkldnn", False
+    if threads > 1:
+        yield "OMP_WAIT_POLICY", "ACTIVE"
+    if has_avx512():
+        yield "ATEN_CPU_CAPABILITY", "avx512"
 
 
 class Question:
@@ -78,17 +89,30 @@ class Question:
 
     def theirs(self, setting):
         command = ["/usr/bin/python3", PEER, "--start", self.start, "--warm", self.warm, "--threads", str(self.threads), "--turns"]
+        command += (["--channels-last"] if setting["channels_last"] else []) + ([] if setting["mkldnn"] else ["--no-mkldnn"])
         variables = {name: value for name, value in setting.items() if name.isupper()}
-        return Side(command + (["--channels-last"] if setting["channels_last"] else []), self.threads, variables)
+        side = Side(command, self.threads, variables)
+        if not any("openblas" in name for name in side.about["blas"]):
+            side.process.kill()
+            sys.exit(f"PyTorch multiplies with {side.about['blas']}: install libopenblas0-pthread, or the comparison is unfair")
+        return side
 
     def best_setting(self):
-        times = []
-        for setting in settings_of(self.model):
+        def seconds(setting):
             side = self.theirs(setting)
-            side.steps(2)
-            times.append((min(side.steps(2) for _ in range(3)), len(times), setting))
+            side.steps(1)
+            found = min(side.steps(1) for _ in range(4))
             side.end()
-        return min(times)[2]
+            return found
+
+        best = {"OMP_WAIT_POLICY": "PASSIVE", "ATEN_CPU_CAPABILITY": "avx2", "channels_last": False, "mkldnn": True}
+        fastest = seconds(best)
+        for name, value in alternatives(self.model, self.threads):
+            other = {**best, name: value}
+            needed = seconds(other)
+            if needed < fastest:
+                best, fastest = other, needed
+        return best
 
     def answer(self):
         setting = self.best_setting()
@@ -103,11 +127,10 @@ class Question:
                 times[name].append(side.steps(counts[name]))
                 spent += times[name][-1] * counts[name]
         result = {"model": self.model, "threads": self.threads, "size": self.arguments.size, "turns": len(times["torch"]),
-                  "torch_setting": setting}
+                  "torch_setting": setting, **{f"torch_{name}": value for name, value in sides["torch"].about.items()}}
         for name, side in sides.items():
-            end = side.end()
-            result[name] = {"seconds_per_step": statistics.median(times[name]), "fastest": min(times[name]), **end}
-        result["speedup"] = result["torch"]["seconds_per_step"] / result["regrow"]["seconds_per_step"]
+            result[name] = {"seconds_per_step": statistics.median(times[name]), "fastest": min(times[name]), **side.end()}
+        result["speedup"] = statistics.median(torch / regrow for regrow, torch in zip(times["regrow"], times["torch"]))
         result["memory_ratio"] = result["regrow"]["extra_bytes"] / result["torch"]["extra_bytes"]
         return result
 
@@ -125,7 +148,10 @@ def main():
     for model, threads in itertools.product(arguments.models or MODELS, arguments.threads):
         with tempfile.TemporaryDirectory() as folder:
             results.append(Question(model, threads, arguments, folder).answer())
-        print(json.dumps(results[-1]), file=sys.stderr, flush=True)
+        found = results[-1]
+        print(f"{model:8} {threads} threads  {1e3 * found['regrow']['seconds_per_step']:8.2f} ms, PyTorch "
+              f"{1e3 * found['torch']['seconds_per_step']:8.2f} ms: {found['speedup']:.2f}x;  {found['regrow']['extra_bytes'] >> 20} MiB, "
+              f"PyTorch {found['torch']['extra_bytes'] >> 20} MiB: {found['memory_ratio']:.2f}", file=sys.stderr, flush=True)
     speedups = [result["speedup"] for result in results]
     print(json.dumps({"results": results, "geometric_mean_speedup": statistics.geometric_mean(speedups)}, indent=2))
 

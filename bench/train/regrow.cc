@@ -28,6 +28,7 @@ class Run {
     model_ = spec.make({.extent = extent, .seed = 1, .data = {}, .dropout = false});
     optimizer_ = spec.optimizer(model_.module.parameters(), spec.learning_rate);
     for (int i = 0; i < batches; ++i) batches_.push_back(model_.batch(i));
+    model_.batch = {}, model_.measure = {};  // and with them the data set
   }
   const Model& model() const { return model_; }
   const std::vector<Batch>& batches() const { return batches_; }
@@ -85,8 +86,9 @@ void take_turns(const ModelSpec& spec, const Extent& extent, int batches) {
   Run(spec, spec.small, 1).step().wait();
   regrow::sync();
   const std::size_t before = process_memory("VmRSS");
-  std::ofstream("/proc/self/clear_refs") << "5";  // forgets the high-water mark so far
   Run run(spec, extent, batches);
+  regrow::sync();
+  std::ofstream("/proc/self/clear_refs") << "5";  // forgets the high-water mark so far: of reading the data
   std::cout << nlohmann::json{{"ready", true}} << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     const std::uint64_t begin = now_ns();

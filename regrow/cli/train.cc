@@ -19,6 +19,7 @@
 #include "regrow/cli/commands.h"
 #include "regrow/cli/progress.h"
 #include "regrow/data/prefetch.h"
+#include "regrow/kernels/reorder_count.h"
 #include "regrow/remat/bounds.h"
 #include "regrow/remat/trace_file.h"
 
@@ -96,6 +97,7 @@ class Trainer {
     const MemoryReport before = memory();
     const ReplayReport replay_before = replay_report();
     const std::shared_ptr<Recording> recording = quiet_ ? nullptr : record();
+    const kernels::ReorderCount reordered = kernels::reorder_count();
     Progress progress(stdout, options_.model->units, steps_ - first_);
     recomputed_before_ = before.recompute_seconds;
     begin_ns_ = last_ns_ = now_ns();
@@ -120,6 +122,11 @@ class Trainer {
     result.working_set_bytes = report.operation_bytes;
     result.state_bytes = state_bytes();
     result.operators = report.operators - before.operators;
+    const auto a_step = [&](std::uint64_t count) {
+      return static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(steps_ - first_, 1));
+    };
+    result.activation_reorders = a_step(kernels::reorder_count().activations - reordered.activations);
+    result.weight_reorders = a_step(kernels::reorder_count().weights - reordered.weights);
     result.seconds_per_step = median_step();
     if (quiet_) return;
     note_budget(result, before, replay_before);

@@ -39,6 +39,8 @@ struct TrainResult {
   std::size_t peak_bytes = 0;         // while training
   std::uint64_t operators = 0;        // issued while training
   BudgetResult budget;
+  double activation_reorders = 0;     // of a step: copies of images into another layout, and of weights (kernels/reorder_count.h)
+  double weight_reorders = 0;
 
   // What no budget can do without, as a part of the peak.
   double floor_share() const {

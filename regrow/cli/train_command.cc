@@ -106,6 +106,9 @@ void print(const TrainResult& result, std::string_view measure) {
   fmt::print("floor       {} of parameters and optimizer state, {} for the largest operation: {:.1f} % of that\n",
              format_bytes(result.state_bytes), format_bytes(result.working_set_bytes), 100 * result.floor_share());
   if (result.budget.budget_bytes > 0) fmt::print("{}", result.budget.text());
+  if (result.weight_reorders > 0)
+    fmt::print("reorders    {:.0f} of activations and {:.0f} of weights in a step\n", result.activation_reorders,
+               result.weight_reorders);
   fmt::print("parameters  xxh64 {}\n", result.params_hash);
   fmt::print("loss        {:.4f}\n", result.loss);
   fmt::print("{:<11} {}\n", measure == "held_out_loss" ? "held out" : measure, measured(result, measure));
@@ -129,6 +132,8 @@ void write(const TrainResult& result, std::string_view measure, std::ofstream& f
   json["floor_share"] = result.floor_share();
   json["operators"] = result.operators;
   result.budget.add_to(json);
+  json["activation_reorders_per_step"] = result.activation_reorders;
+  json["weight_reorders_per_step"] = result.weight_reorders;
   file << json.dump(2) << "\n";
   file.close();
   require(file.good(), "{}: cannot be written", path);

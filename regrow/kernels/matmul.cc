@@ -105,14 +105,17 @@ void merge_batch(Problem& p) {
   }
 }
 
+// Whether oneDNN has products of this type on this processor does not depend on the sizes.
+bool onednn_has(DType dtype) {
+  auto ask = [](DType type) {
+    return dnnl::plan_matmul({.dtype = type, .m = 32, .n = 32, .k = 32, .a_row = 32, .b_row = 32, .c_row = 32}).available;
+  };
+  static const bool f32 = ask(DType::f32), bf16 = ask(DType::bf16);
+  return dtype == DType::f32 ? f32 : dtype == DType::bf16 && bf16;
+}
+
 DType computed_in(DType stored) {
-  if (stored == DType::f16) return DType::f32;
-  if (stored == DType::bf16) {
-    // Whether oneDNN has bf16 here does not depend on the sizes.
-    static const bool available =
-        dnnl::plan_matmul({.dtype = DType::bf16, .m = 32, .n = 32, .k = 32, .a_row = 32, .b_row = 32, .c_row = 32}).available;
-    return available ? DType::bf16 : DType::f32;
-  }
+  if (stored == DType::f16 || (stored == DType::bf16 && !onednn_has(stored))) return DType::f32;
   return stored;
 }
 
@@ -194,7 +197,7 @@ Problem problem_in(DType dtype, const Desc& a, const Desc& b, const Desc& out, i
 
   const bool vector_times_matrix = p.m == 1 && element_count(p.batch) == 1 && p.dtype == DType::f32;
   const bool may_use_onednn =
-      p.k > 0 && (p.dtype == DType::bf16 || (p.dtype == DType::f32 && p.padded_macs() > tiny && !vector_times_matrix));
+      p.k > 0 && onednn_has(p.dtype) && (p.dtype == DType::bf16 || (p.padded_macs() > tiny && !vector_times_matrix));
   for (Operand* x : {&p.a, &p.b}) {
     x->copied = x->desc.dtype != p.dtype;
     const std::int64_t rows = x == &p.a ? p.m : p.k, columns = x == &p.a ? p.k : p.n;

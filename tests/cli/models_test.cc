@@ -58,6 +58,15 @@ TEST_P(Models, SizesCanBeChosen) {
 INSTANTIATE_TEST_SUITE_P(All, Models, testing::Values("mlp", "cnn", "resnet", "unet", "lstm", "gpt", "treelstm", "unrolled"),
                          [](const auto& model) { return model.param; });
 
+// Activations stay channels-last from end to end; each of the 21 convolutions' weights may be brought into another layout in each
+// of its three passes. (Of ResNet-20: 19 of 3 x 3 and 2 of 1 x 1.)
+TEST_F(Program, AStepOfAResidualNetworkReordersNoActivation) {
+  const nlohmann::json result = train({"resnet", "--size", "small", "--depth", "20", "--steps", "3"});
+  EXPECT_EQ(result.value("activation_reorders_per_step", -1.0), 0);
+  EXPECT_LE(result.value("weight_reorders_per_step", 1e9), 3 * 21);
+  EXPECT_GT(train({"unet", "--size", "small", "--steps", "3"}).value("weight_reorders_per_step", 0.0), 0);
+}
+
 TEST_F(Program, ACheckpointIsWrittenAfterEachEpoch) {
   const std::string file = folder_.path() / "checkpoint";
   const nlohmann::json straight = train({"mlp", "--size", "small", "--batch", "16", "--epochs", "3"});

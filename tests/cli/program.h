@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "regrow/base/error.h"
-#include "tests/data/idx_file.h"
+#include "tests/data/small_data.h"
 #include "tests/process/child_process.h"
 
 namespace regrow {
@@ -32,31 +32,11 @@ class Program : public testing::Test {
     EXPECT_EQ(std::count(ending.err.begin(), ending.err.end(), '\n'), 1) << ending;
   }
 
-  // 64 images to learn from, 20 to test with.
-  std::string small_data() const {
-    auto write = [&](const std::string& part, std::uint32_t count) {
-      std::string images, labels;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        for (std::uint32_t pixel = 0; pixel < 28 * 28; ++pixel) images += static_cast<char>(pixel * (i + 3) % 251);
-        labels += static_cast<char>(i % 10);
-      }
-      folder_.write(part + "-images-idx3-ubyte.gz", data::gzipped(data::idx(0x08, {count, 28, 28}, images)));
-      folder_.write(part + "-labels-idx1-ubyte", data::idx(0x08, {count}, labels));
-    };
-    write("train", 64);
-    write("t10k", 20);
-    return folder_.path();
-  }
-  // 5,000 characters.
-  std::string small_text() const {
-    std::string text;
-    for (int i = 0; text.size() < 5000; ++i) text += "line " + std::to_string(i * i) + ": \xc3\xa9t\xc3\xa9\n";
-    return folder_.write("text", text);
-  }
+  std::string small_data() const { return data::write_small_images(folder_); }
   // What --data names for this model, or nothing.
   std::vector<std::string> data_for(const std::string& model) const {
-    if (model == "treelstm" || model == "unrolled") return {};
-    return {"--data", model == "lstm" || model == "gpt" ? small_text() : small_data()};
+    const std::string path = data::write_small_data(model, folder_);
+    return path.empty() ? std::vector<std::string>{} : std::vector<std::string>{"--data", path};
   }
   // The result of `regrow train` with these arguments, the model first.
   nlohmann::json train(std::vector<std::string> arguments) const {

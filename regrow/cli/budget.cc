@@ -40,9 +40,12 @@ void BudgetResult::add_to(nlohmann::ordered_json& json) const {
   json["committed_bytes"] = memory.peak_committed_bytes;
   json["tensor_bytes"] = memory.peak_tensor_bytes;
   json["workspace_bytes"] = memory.workspace_bytes;
+  json["staging_bytes"] = memory.staging_bytes;
   json["evictions"] = memory.evictions;
   json["recomputed_ops"] = memory.recomputed_ops;
   json["recompute_seconds"] = memory.recompute_seconds;
+  json["spilled_bytes"] = memory.spilled_bytes;
+  json["stall_seconds"] = memory.stall_seconds;
   json["decision_us_median"] = memory.decision_us_median;
   json["decision_us_p99"] = memory.decision_us_p99;
   json["decision_share"] = seconds > 0 ? memory.decision_seconds / seconds : 0;
@@ -57,8 +60,13 @@ std::string BudgetResult::text() const {
     const double share = static_cast<double>(budget_bytes) / static_cast<double>(unlimited_peak_bytes);
     of_peak = fmt::format(", {:.1f} % of the {} that it takes without one", 100 * share, format_bytes(unlimited_peak_bytes));
   }
-  return fmt::format("budget      {}{}\nregrown     {} operators after {} evictions: {:.1f} % of the time\n", format_bytes(budget_bytes),
-                     of_peak, memory.recomputed_ops, memory.evictions, 100 * recompute_share());
+  std::string spilled;
+  if (memory.staging_bytes > 0) {
+    spilled = fmt::format("spilled     {}, waited for {:.1f} % of the time\n", format_bytes(memory.spilled_bytes),
+                          seconds > 0 ? 100 * memory.stall_seconds / seconds : 0);
+  }
+  return fmt::format("budget      {}{}\nregrown     {} operators after {} evictions: {:.1f} % of the time\n{}", format_bytes(budget_bytes),
+                     of_peak, memory.recomputed_ops, memory.evictions, 100 * recompute_share(), spilled);
 }
 
 }  // namespace regrow::cli

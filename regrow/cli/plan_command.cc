@@ -8,6 +8,7 @@
 
 #include "regrow/cli/commands.h"
 #include "regrow/cli/plan_report.h"
+#include "regrow/memory/spill_options.h"
 #include "regrow/remat/policies.h"
 #include "regrow/remat/trace_file.h"
 
@@ -17,6 +18,7 @@ namespace {
 struct PlanOptions {
   std::string trace, json, plot, rules = "regrow";
   remat::PlanQuestion question;
+  std::vector<double> disk;  // MB/s: written, read
   bool explain = false, no_tuning = false;
 };
 
@@ -26,6 +28,10 @@ int run_plan(PlanOptions& options) {
   remat::PlanQuestion& question = options.question;
   question.rules = options.rules == "published" ? Rules::published : Rules::regrow;
   question.tune = !options.no_tuning;
+  if (!options.disk.empty()) {
+    question.disk = {.write_bytes_per_second = 1e6 * options.disk[0], .read_bytes_per_second = 1e6 * options.disk[1],
+                     .staging_bytes = spill_staging_bytes};
+  }
   if (options.explain) {
     const std::size_t budget = question.budgets.empty() ? 0 : question.budgets.front();
     std::fputs(explanation_text(remat::explain(trace, budget)).c_str(), stdout);
@@ -54,6 +60,10 @@ Command add_plan(CLI::App& app) {
   plan->add_option("--policy", options->question.policies, "policies (default: next-use)")->check(CLI::IsMember(names));
   plan->add_option("--rules", options->rules, "regrow, or published: those of the DTR paper's simulator")
       ->check(CLI::IsMember({"regrow", "published"}));
+  plan->add_option("--spill", options->disk, "evictions may write to a disk of so many MB/s, written and read")
+      ->type_name("WRITE READ")
+      ->expected(2)
+      ->check(CLI::PositiveNumber);
   plan->add_flag("--no-tuning", options->no_tuning, "next-use keeps its usual settings instead of choosing them by replay");
   plan->add_option("--json", options->json, "write the figures there");
   plan->add_option("--plot", options->plot, "write a plot there, as SVG");

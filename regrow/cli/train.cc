@@ -186,7 +186,9 @@ class Trainer {
 
   void use(Recording& recording, TrainResult& result) const {
     const std::lock_guard lock(recording.mutex);
-    if (recording.step) result.budget.floor_bytes = remat::floor_bytes(recording.step->trace, true);
+    const std::size_t staging = result.budget.memory.staging_bytes;
+    if (recording.step && staging > 0) result.budget.floor_bytes = remat::floor_with_disk(recording.step->trace, staging);
+    else if (recording.step) result.budget.floor_bytes = remat::floor_bytes(recording.step->trace, true);
     if (options_.trace.empty()) return;
     require(recording.step.has_value(), "{}: no step could be recorded; there must be five at least", options_.trace.string());
     remat::write_trace(recording.step->trace, options_.trace.string());
@@ -201,6 +203,8 @@ class Trainer {
     budget.memory.recomputed_ops -= before.recomputed_ops;
     budget.memory.recompute_seconds -= before.recompute_seconds;
     budget.memory.decision_seconds -= before.decision_seconds;
+    budget.memory.spilled_bytes -= before.spilled_bytes;
+    budget.memory.stall_seconds -= before.stall_seconds;
     if (budget.memory.tuned_step > before.steps) budget.memory.tuned_step -= before.steps;
     budget.replay = replay_report();
     budget.replay.cpu_seconds -= replay_before.cpu_seconds;

@@ -37,7 +37,7 @@ constexpr SizeOption size_options[] = {
 
 // What the line said; the rest comes from the checkpoint, the model or the engine.
 struct Line {
-  std::string model, size, data, json, checkpoint, resume, budget, trace;
+  std::string model, size, data, json, checkpoint, resume, budget, spill, trace;
   std::optional<std::int64_t> epochs, steps, sizes[std::size(size_options)];
   std::optional<double> learning_rate;
   std::optional<std::uint64_t> seed;
@@ -158,6 +158,7 @@ int run_train(const Line& line) {
     });
   }
   line.engine.apply();
+  if (!line.spill.empty()) set_spill_directory(line.spill);
   const TrainResult result = train(options, peak);
   print(result, options.model->measure);
   if (!line.json.empty()) write(result, options.model->measure, file, line.json);
@@ -219,6 +220,8 @@ Command add_train(CLI::App& app) {
       ->add_option("--budget", line->budget,
                    "Memory to keep to: 512MiB, or 30% of what the model takes without a budget, which is measured first")
       ->type_name("BYTES|N%");
+  command->add_option("--spill", line->spill, "Let what a budget evicts go to a file in this directory, where that is cheaper")
+      ->type_name("DIR");
   command->add_option("--trace", line->trace, "Write one step to this file, for `regrow plan`")->type_name("FILE");
   line->engine.add_to(*command);
   command->add_option("--json", line->json, "Write the result to this file")->type_name("FILE");

@@ -35,6 +35,10 @@ void set_memory_budget(std::size_t bytes, Device device, Site site) {
 
 ReplayReport replay_report() { return replaying.load() ? replays().report() : ReplayReport{}; }
 void clear_memory_budget(Device device) { default_channel().clear_memory_budget(device); }
+void set_spill_directory(const std::filesystem::path& directory, Site site) {
+  default_channel().set_spill_directory(directory, {}, site);
+}
+void clear_spill_directory(Site site) { default_channel().clear_spill_directory(site); }
 void seed(std::uint64_t key) { default_channel().seed(key); }
 void end_step() { default_channel().end_step(); }
 void set_option(std::string_view name, std::size_t value, Site site) { default_channel().set_option(name, value, site); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string_view>
 
 #include "regrow/engine/replay_thread.h"
@@ -23,6 +24,8 @@ void set_memory_budget(std::size_t bytes, Device device = {}, Site site = Site::
 void clear_memory_budget(Device device = {});
 // What the thread has done that replays steps; it begins with the first budget, if the option enable_replay is 1.
 ReplayReport replay_report();
+void set_spill_directory(const std::filesystem::path& directory, Site site = Site::here());
+void clear_spill_directory(Site site = Site::here());
 void seed(std::uint64_t key);
 void end_step();
 void set_option(std::string_view name, std::size_t value, Site site = Site::here());

@@ -18,6 +18,7 @@ class ActionQueue {
     action.kind = kind;
     action.why = Action::Why::deleted;
     action.regrow = false;
+    action.keep = false;
     action.device = device;
     action.payload = 0;
     action.inputs = {};

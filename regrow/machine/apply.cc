@@ -20,15 +20,15 @@ void Machine::State::apply(const ApplySpec& spec) {
   op.results.clear();
   op.lenders.clear();
   ++counters.applied;
-  targets.clear();
+  bool all_there = true;
   for (Slot slot : spec.inputs) {
     const StorageId id = graph.named(slot);
     op.inputs.push_back(id);
     Storage& storage = graph[id];
     ++storage.pins;
-    if (storage.where != Where::memory) [[unlikely]] targets.push_back(id);
+    all_there = all_there && storage.where == Where::memory;
   }
-  targets.empty() ? inputs_ready() : bring_inputs();
+  all_there ? inputs_ready() : bring_inputs();
 }
 
 Need Machine::State::need_of_operation() const noexcept {
@@ -40,8 +40,10 @@ Need Machine::State::need_of_operation() const noexcept {
 }
 
 void Machine::State::bring_inputs() {
+  targets.clear();
   for (StorageId id : op.inputs) {
     if (graph[id].error != 0) return poison_unmade(graph[id].error);
+    if (graph[id].where != Where::memory) targets.push_back(id);
   }
   const auto is_view = [](const OutputSpec& output) { return output.view_of >= 0; };
   if (!op.spec.measure && !op.outputs.empty() && std::all_of(op.outputs.begin(), op.outputs.end(), is_view)) return inputs_ready();
@@ -188,12 +190,15 @@ void Machine::State::launch() {
   }
   if (op.workspace_bytes > 0) sizes.push_back(op.workspace_bytes);
   const std::uint8_t device = op.spec.device;
-  if (!make_room(device)) return apply_refused();
+  if (const Room room = make_room(device, &State::launch); room != Room::there) {
+    return room == Room::waits ? void() : apply_refused();
+  }
   operands.clear();
   for (StorageId id : op.inputs) operands.push_back(operand_of(id));
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     Storage& storage = graph[op.results[i]];
     if (const StorageId lender = op.lenders[i]; lender != none) {
+      cancel_transfer(lender);
       storage.place = std::exchange(graph[lender].place, {});
       graph[lender].where = Where::nowhere;
       tell_left(lender);
@@ -235,6 +240,7 @@ void Machine::State::finish_run(const Completion& completion) {
   for (StorageId lender : op.lenders) {
     if (lender == none) continue;
     note(Action::Kind::released, lender, Why::in_place);
+    forget_copy(lender);
     ++counters.in_place;
   }
   if (completion.error != 0) return poison_made(completion.error);
@@ -313,15 +319,15 @@ void Machine::State::apply_refused() {
 
 void Machine::State::refuse_apply() {
   targets.clear();
-  std::size_t operands_bytes = 0;
+  Need operands_need;
   for (auto id = op.inputs.begin(); id != op.inputs.end(); ++id) {
     const Storage& storage = graph[*id];
     const bool first = std::find(op.inputs.begin(), id, *id) == id;
-    if (first && !storage.foreign && storage.device == short_device) operands_bytes += need_of(storage.bytes).occupied;
+    if (first && !storage.foreign && storage.device == short_device) operands_need = operands_need + need_of(storage.bytes);
     if (storage.where == Where::nowhere || storage.where == Where::host) targets.push_back(*id);
   }
   on_refused = &State::apply_answered;
-  refuse(short_device == op.spec.device ? need_of_operation() : Need{}, operands_bytes);
+  refuse(short_device == op.spec.device ? need_of_operation() : Need{}, operands_need);
 }
 
 void Machine::State::apply_answered(ErrorId error) {

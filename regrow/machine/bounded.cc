@@ -19,10 +19,12 @@ void Machine::State::begin_bounded() {
   runs.clear();
   bounded = true;
   ++counters.bounded_plans;
+  if (graph.spills()) unpin_inputs();
   resume = &State::bounded_step;
 }
 
 void Machine::State::bounded_step() {
+  if (graph.spills()) return one_by_one_step();
   for (;;) {
     StorageId missing = none;
     if (frames.empty()) {

@@ -66,7 +66,7 @@ void check_storages(const Machine::State& state) {
     hold(storage.dead == (storage.slots + storage.exports == 0), "storage {}: dead or not", id);
     hold(storage.pins == 0, "storage {} is pinned between commands", id);
     hold(storage.where != Where::pending, "storage {} is pending between commands", id);
-    const bool may_go = evictable(storage) && storage.bytes >= std::max(state.eviction.least_bytes, std::size_t{1});
+    const bool may_go = evictable(graph, storage) && storage.bytes >= std::max(state.eviction.least_bytes, std::size_t{1});
     hold(!state.evicting || storage.offered == may_go, "storage {}: offered to the policy or not", id);
     std::uint32_t users = 0;
     EdgeId last = none;
@@ -98,11 +98,17 @@ void check_ledger(const Machine::State& state) {
   for (StorageId id = 0; id < graph.most_storages(); ++id) {
     const Storage& storage = graph[id];
     if (!storage.exists) continue;
-    const bool placed = storage.where == Where::memory && !storage.foreign && storage.bytes > 0;
+    const bool arrives = storage.transfer == Transfer::in;
+    const bool placed = (storage.where == Where::memory || arrives) && !storage.foreign && storage.bytes > 0;
+    const auto under_way = std::count(state.under_way.begin(), state.under_way.end(), id);
+    hold(storage.transfer == Transfer::none ? under_way == 0 : under_way == 1 && storage.where == (arrives ? Where::host : Where::memory),
+         "storage {} is on the way, or not", id);
     hold(storage.place.bytes == (placed ? Placement::rounded(storage.bytes) : 0), "storage {} of {} bytes occupies {}", id,
          storage.bytes, storage.place.bytes);
     occupied[storage.device] += storage.place.bytes;
-    if (storage.where == Where::host) swapped[storage.device] += storage.bytes;
+    if (storage.copied) swapped[storage.device] += storage.bytes;
+    hold(storage.where == Where::host ? storage.copied : !storage.copied || (storage.where == Where::memory && graph.spills()),
+         "storage {}: a copy is missing, or of no use", id);
     hold(storage.exports == 0 || storage.where == Where::memory, "storage {} is exported and not resident", id);
     hold(!storage.foreign || storage.where == Where::memory, "storage {} is foreign and not resident", id);
     hold(!storage.dead || storage.recipe == none || storage.where == Where::nowhere || state.evicting, "ghost {} has bytes", id);

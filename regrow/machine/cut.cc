@@ -28,6 +28,7 @@ void Machine::State::judge_changed() {
 }
 
 void Machine::State::next_cut() {
+  cutting = none;
   for (;;) {
     judge_changed();
     if (cuts.empty() && !queue_oldest()) break;
@@ -75,7 +76,8 @@ void Machine::State::find_unmade(GroupId group) {
     for (const Output& output : graph.recipe(id).outputs) {
       if (output.storage == none || !graph.live(output.storage)) continue;
       if (graph[output.storage].where == Where::nowhere) targets.push_back(output.storage);
-      if (graph[output.storage].where == Where::memory && evicting) standing.push_back(output.storage);
+      if (graph.spills() && !targets.empty()) return;  // one at a time: what stands may be written out
+      if (graph[output.storage].where == Where::memory && evicting && !graph.spills()) standing.push_back(output.storage);
     }
   }
 }

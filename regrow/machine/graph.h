@@ -25,11 +25,17 @@ enum class Where : std::uint8_t {
   nowhere,  // dropped, a ghost, or poisoned
   pending,  // the operation that makes it for the first time is under way
   memory,   // resident (a foreign one always is)
-  host,     // swapped out
+  host,     // swapped out: `copied`, and nothing else
+};
+
+enum class Transfer : std::uint8_t {
+  none,
+  out,  // it is in memory, and being copied to the store
+  in,   // it is outside, and being read back to its place
 };
 
 struct Storage {
-  Place place;            // in memory, unless foreign
+  Place place;            // in memory, unless foreign; or on the way there
   std::size_t bytes = 0;
   ErrorId error = 0;      // poisoned
   RecipeId recipe = none;  // that made it; none: it is a source
@@ -41,6 +47,7 @@ struct Storage {
   std::uint32_t last_use = 0;  // number of the last plan whose frees have been settled for it
   StorageId older = none, newer = none;  // dead ones in the order of their death
   Where where = Where::nowhere;
+  Transfer transfer = Transfer::none;
   std::uint8_t device = 0;
   bool exists = false;
   bool foreign = false;
@@ -49,6 +56,7 @@ struct Storage {
   bool held = false;  // kept, and a source: counted by the group of its readers
   bool offered = false;  // to the policy: it was told that this may be evicted
   bool plan_pin = false;  // one of the pins is the running plan's
+  bool copied = false;    // the store has a copy; while it is resident as well, it may go for nothing: storages never change
 };
 
 // One operand of one recipe.
@@ -113,6 +121,10 @@ class Graph {
   StorageId unbind(Slot slot) noexcept;
   std::uint32_t most_slots() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
 
+  // Whether what has no recipe may be evicted as well: written out.
+  bool spills() const noexcept { return spills_; }
+  void set_spills(bool on) noexcept { spills_ = on; }
+
   bool live(StorageId id) const noexcept { return !storages_[id].dead; }
   // Has `storage` any reader?
   bool is_read(StorageId id) const noexcept { return storages_[id].users != none; }
@@ -122,6 +134,7 @@ class Graph {
   Pool<Recipe> recipes_;
   Pool<Edge> edges_;
   std::vector<StorageId> slots_;
+  bool spills_ = false;
 };
 
 }  // namespace regrow::machine

@@ -3,11 +3,18 @@
 
 namespace regrow::machine {
 
-void Ledger::set_limit(std::uint8_t device, std::size_t bytes) noexcept {
-  devices_[device]->limit = bytes;
-  devices_[device]->placement.set_limit(bytes > 0 ? bytes : memory_);
+void Ledger::set_budget(std::uint8_t device, std::size_t bytes) noexcept {
+  Device& its = *devices_[device];
+  its.budget = bytes;
+  its.limit = bytes > 0 ? bytes - its.staging : 0;
+  its.placement.set_limit(bytes > 0 ? its.limit : memory_);
   bounded_ = std::any_of(devices_.begin(), devices_.end(), [](const auto& each) { return each->limit > 0; });
   ++relief_;
+}
+
+void Ledger::set_staging(std::uint8_t device, std::size_t bytes) noexcept {
+  devices_[device]->staging = bytes;
+  set_budget(device, devices_[device]->budget);
 }
 
 bool Ledger::fits(std::uint8_t device, const std::vector<std::size_t>& sizes) const {
@@ -51,12 +58,13 @@ void Ledger::reset_peak(std::uint8_t device) noexcept {
 
 Usage Ledger::usage(std::uint8_t device) const noexcept {
   const Device& its = *devices_[device];
-  return {.budget_bytes = its.limit,
+  return {.budget_bytes = its.budget,
           .live_bytes = its.placement.occupied(),
-          .committed_bytes = its.placement.committed(),
-          .peak_bytes = its.peak,
+          .committed_bytes = its.placement.committed() + its.staging,
+          .peak_bytes = its.peak + its.staging,
           .peak_tensor_bytes = its.peak_tensors,
-          .peak_committed_bytes = its.peak_committed,
+          .peak_committed_bytes = its.peak_committed + its.staging,
+          .staging_bytes = its.staging,
           .workspace_bytes = its.workspace,
           .operation_bytes = its.operation,
           .largest_hole_bytes = its.placement.largest_hole(),

@@ -43,11 +43,15 @@ class Ledger {
 
   std::uint8_t devices() const noexcept { return static_cast<std::uint8_t>(devices_.size()); }
   Placement& placement(std::uint8_t device) noexcept { return devices_[device]->placement; }
-  std::size_t limit(std::uint8_t device) const noexcept { return devices_[device]->limit; }
+  std::size_t limit(std::uint8_t device) const noexcept { return devices_[device]->limit; }  // of what is placed
   std::size_t occupied(std::uint8_t device) const noexcept { return devices_[device]->placement.occupied(); }
   std::size_t charged(std::uint8_t device) const noexcept { return devices_[device]->placement.charged(); }
   bool bounded() const noexcept { return bounded_; }  // any device has a budget
-  void set_limit(std::uint8_t device, std::size_t bytes) noexcept;
+  // A budget less the staging, which is charged to it; 0: none.
+  void set_budget(std::uint8_t device, std::size_t bytes) noexcept;
+  std::size_t budget(std::uint8_t device) const noexcept { return devices_[device]->budget; }
+  void set_staging(std::uint8_t device, std::size_t bytes) noexcept;
+  std::size_t staging(std::uint8_t device) const noexcept { return devices_[device]->staging; }
 
   bool fits(std::uint8_t device, const std::vector<std::size_t>& sizes) const;
   // Requires that it fits. Appends what the arena must do first.
@@ -68,7 +72,7 @@ class Ledger {
   struct Device {
     explicit Device(std::size_t reserve_bytes) : placement(reserve_bytes) {}
     Placement placement;
-    std::size_t limit = 0;
+    std::size_t budget = 0, staging = 0, limit = 0;
     std::size_t peak = 0, peak_tensors = 0, peak_committed = 0, workspace = 0, operation = 0, swapped = 0;
   };
   std::size_t memory_;

@@ -38,22 +38,32 @@ void Machine::State::unpin(StorageId id) {
   if (--storage.pins > 0) return;
   if (!storage.dead) return tell_used(id);
   if (!graph.is_read(id)) return dispose(id);
-  if (storage.recipe != none) give_up_bytes(id, Why::deleted);
+  if (storage.recipe != none) return give_up_bytes(id, Why::deleted);
+  tell_used(id);  // held, and with spilling it may go
 }
 
 void Machine::State::release(StorageId id, Why why) {
+  cancel_transfer(id);
   note(Action::Kind::released, id, why);
   Storage& storage = graph[id];
   storage.where = why == Why::swapped ? Where::host : Where::nowhere;
   ledger.release(storage.device, std::exchange(storage.place, {}));
+  if (why != Why::swapped) forget_copy(id);
   tell_left(id);
 }
 
-void Machine::State::forget_host(StorageId id) {
+void Machine::State::forget_copy(StorageId id) {
   Storage& storage = graph[id];
-  storage.where = Where::nowhere;
+  if (!storage.copied) return;
+  storage.copied = false;
   ledger.remove_swapped(storage.device, storage.bytes);
   note(Action::Kind::forget_swap, id, Why::deleted);
+}
+
+void Machine::State::forget_host(StorageId id) {
+  cancel_transfer(id);
+  graph[id].where = Where::nowhere;
+  forget_copy(id);
   tell_left(id);
 }
 
@@ -119,6 +129,7 @@ void Machine::State::detach(StorageId id) {
   if (group != none && graph.live(id)) keeping.frontier_shrank(group, graph[id].bytes);
   graph.forget_recipe(id);
   tell_left(id);
+  tell_entered(id);  // it may still be written out
 }
 
 void Machine::State::poison(StorageId id, ErrorId error) {

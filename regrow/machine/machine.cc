@@ -14,7 +14,10 @@ const Action* Machine::State::next() {
   for (;;) {
     if (const Action* action = queue.take()) return action;
     queue.clear();
-    if (resume == nullptr) return nullptr;
+    if (resume == nullptr) {
+      if (!unwritten.empty()) [[unlikely]] offer_unwritten();
+      return nullptr;
+    }
     const Stage stage = resume;
     resume = nullptr;
     (this->*stage)();
@@ -28,10 +31,14 @@ void Machine::State::answer(const Completion& completion) {
     case Action::Kind::run: return action.regrow ? regrown(completion) : finish_run(completion);
     case Action::Kind::fill: return filled(completion.error);
     case Action::Kind::measure: return measured(completion);
-    case Action::Kind::swap_out: return swapped_out(storage, completion.error);
-    case Action::Kind::swap_in: return swapped_in(storage, completion.error);
+    case Action::Kind::swap_out: return swapped_out(storage, completion);
+    case Action::Kind::swap_in: return swapped_in(storage, completion);
+    case Action::Kind::write_ahead:
+    case Action::Kind::read_ahead: return completion.error != 0 ? not_begun(storage) : void();
+    case Action::Kind::await: return awaited(storage, completion);
     case Action::Kind::refuse: return (this->*on_refused)(completion.error);
     case Action::Kind::pages: return completion.error != 0 ? pages_refused() : void();
+    case Action::Kind::cancel:
     case Action::Kind::forget_swap:
     case Action::Kind::released:
     case Action::Kind::erased:
@@ -69,6 +76,7 @@ void Machine::State::pages_refused() {
   if (action == nullptr) return;  // a budget gives pages back: nothing rests on them
   short_device = device;
   no_pages = true;
+  if (action->kind == Action::Kind::read_ahead) return not_begun(action->operand.storage);
   if (action->kind == Action::Kind::fill) return put_refused();
   if (action->kind == Action::Kind::run && !action->regrow) return launch_refused();
   if (action->kind == Action::Kind::run) give_step_back();
@@ -136,9 +144,13 @@ void Machine::unexport(StorageId storage) {
 }
 
 void Machine::set_budget(std::uint8_t device, std::size_t bytes) { state_->set_budget(device, bytes); }
+void Machine::set_spill(bool on, std::size_t staging) { state_->set_spill(on, staging); }
 void Machine::set_eviction(const Eviction& eviction) { state_->set_eviction(eviction); }
 void Machine::set_recording(bool on) noexcept { state_->recording = on; }
 void Machine::reset_peak(std::uint8_t device) noexcept { state_->ledger.reset_peak(device); }
+
+void Machine::look_ahead(std::span<const Slot> soon) { state_->look_ahead(soon); }
+void Machine::transferred(StorageId storage, const Completion& completion) { state_->transferred(storage, completion); }
 
 const Action* Machine::next() { return state_->next(); }
 void Machine::done(const Completion& completion) { state_->answer(completion); }
@@ -160,6 +172,8 @@ bool Machine::droppable(Slot slot) const noexcept {
   return storage.recipe != none && storage.exports == 0;
 }
 
+bool Machine::spills() const noexcept { return state_->graph.spills(); }
+bool Machine::has_recipe(StorageId storage) const noexcept { return state_->graph[storage].recipe != none; }
 ErrorId Machine::refused() const noexcept { return state_->refusal; }
 Usage Machine::usage(std::uint8_t device) const noexcept { return state_->ledger.usage(device); }
 

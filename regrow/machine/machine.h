@@ -81,12 +81,17 @@ struct Action {
     fill,       // operand: write the host value of the put command there
     measure,    // payload, inputs: answer with Completion::sizes
     run,        // payload, inputs, outputs, workspace; `regrow`: it is a recomputation. Operations that are views alone do not run
-    swap_out,   // operand: copy to host memory, kept under the storage's id
-    swap_in,    // operand: copy back from there; the host copy is given up, also where it cannot be read. `regrow`: a recipe can make
-                // the value again
+    swap_out,   // operand: copy to the store, kept under the storage's id
+    swap_in,    // operand: copy back from there; the copy is given up unless `keep`, and also where it cannot be read. `regrow`: a recipe
+                // can make the value again
+    write_ahead,  // operand: begin to copy it to the store; an error says that this is not the time. What stands there does not change, nor
+                  // go, until transferred() was told how it ended, or one of the next two was carried out
+    read_ahead,   // operand: begin to copy it back from there; likewise
+    await,        // operand: wait until its transfer has ended, and answer with how. `regrow`: as swap_in
     refuse,     // the command does not fit: answer with the error that its outputs, or its caller, get
     // To be taken note of; answered by done() as well, with nothing in it.
-    forget_swap,  // operand.storage: the host copy is not needed any more
+    cancel,       // operand.storage: its transfer must have ended before the next action; a copy that it has made is not needed
+    forget_swap,  // operand.storage: the copy is not needed any more
     released,     // operand.storage: its bytes are gone; `why`: all but cascade
     erased,       // operand.storage: its id will be used again; `why`: deleted, or cascade (a ghost that nothing needs any more)
     retired,      // payload: the operation will never run again
@@ -96,6 +101,7 @@ struct Action {
   Kind kind = Kind::run;
   Why why = Why::deleted;
   bool regrow = false;
+  bool keep = false;
   std::uint8_t device = 0;
   PageAction page{};
   Payload payload = 0;
@@ -112,7 +118,7 @@ struct Completion {
   // run, measure, fill: it failed (outputs are poisoned); swap_in: it failed (recomputed, or poisoned without a recipe);
   // swap_out: it failed (the value stays); pages: any but 0; refuse: the error to hand out.
   ErrorId error = 0;
-  double seconds = 0;                   // run: how long it took
+  double seconds = 0;                   // run, swap_out, swap_in: how long it took
   std::span<const std::size_t> sizes = {};  // measure: bytes of each output
   std::size_t workspace = 0;                // measure: bytes that the run needs, where they depend on the sizes
 };
@@ -122,19 +128,22 @@ enum class Residency : std::uint8_t { resident, dropped, swapped, poisoned };
 struct Usage {
   std::size_t budget_bytes = 0;     // 0: none
   std::size_t live_bytes = 0;       // resident storages, as occupied
-  std::size_t committed_bytes = 0;  // pages
-  std::size_t peak_bytes = 0;       // most of: live + workspace, since the last reset
+  std::size_t committed_bytes = 0;  // pages, and staging
+  std::size_t peak_bytes = 0;       // most of: live + workspace + staging, since the last reset
   std::size_t peak_tensor_bytes = 0;  // of live, while an operation ran
   std::size_t peak_committed_bytes = 0;
+  std::size_t staging_bytes = 0;    // of the spill store
   std::size_t workspace_bytes = 0;  // largest since the last reset
   std::size_t operation_bytes = 0;  // largest of an operation since then: distinct inputs, outputs, workspace
   std::size_t largest_hole_bytes = 0;
-  std::size_t swapped_bytes = 0;    // on the host
+  std::size_t swapped_bytes = 0;    // copies in the store
 };
 
 struct Counters {
   std::uint64_t applied = 0, recomputed = 0, dropped = 0, swapped_out = 0, swapped_in = 0, cuts = 0, in_place = 0;
   std::uint64_t evicted = 0;        // by the policy's word
+  std::uint64_t written = 0;        // for that
+  std::uint64_t written_ahead = 0, read_ahead = 0;  // before there was need
   std::uint64_t bounded_plans = 0;  // that did not fit as they were made, and were run again with evictions among their own
   double recompute_seconds = 0;
   std::size_t live = 0, ghosts = 0, recipes = 0;  // now
@@ -174,10 +183,19 @@ class Machine {
   // 0: none. Refuses if what is charged does not fit; the old one stays. The arena's limit is set after it: pages are given back, none
   // are committed in this command.
   void set_budget(std::uint8_t device, std::size_t bytes);
+  // Whether evictions may write out, so that what has no recipe may go as well, and what is read back keeps its copy. The store takes
+  // `staging` bytes beside the arenas, which count against the budget of device 0, if it has one. Refuses like set_budget.
+  void set_spill(bool on, std::size_t staging);
   // A command like the others. From now on; what is above the mark goes when room is asked for next.
   void set_eviction(const Eviction& eviction);
   void set_recording(bool on) noexcept;  // whether recipes are kept from here on
   void reset_peak(std::uint8_t device) noexcept;
+
+  // Commands of the shell's own, between others, where evictions may write out. What is outside and will be read soon, in this order, is
+  // read back while there is room; what would be evicted next is written.
+  void look_ahead(std::span<const Slot> soon);
+  // How a transfer that was begun so has ended.
+  void transferred(StorageId storage, const Completion& completion);
 
   // The next thing to do for the current command; null when it is finished.
   const Action* next();
@@ -189,6 +207,8 @@ class Machine {
   Residency residency(Slot slot) const noexcept;
   Operand operand(Slot slot) const noexcept;          // of a live, unpoisoned slot; its place is null unless resident
   bool droppable(Slot slot) const noexcept;           // it has a recipe that may run again
+  bool has_recipe(StorageId storage) const noexcept;
+  bool spills() const noexcept;                       // evictions may write out
   ErrorId refused() const noexcept;                   // of the last fetch, swap_in or set_budget; 0: it succeeded
   Usage usage(std::uint8_t device) const noexcept;
   const Counters& counters() const noexcept;

@@ -78,12 +78,15 @@ void Machine::State::plan_step() {
 }
 
 void Machine::State::end_plan(Stage then) {
+  for (std::size_t i = 0; inputs_unpinned && i < op.inputs.size(); ++i) ++graph[op.inputs[i]].pins;
+  inputs_unpinned = false;
   while (!frames.empty()) pop_frame();
   for (StorageId id : plan_pins) plan_unpin(id);
   plan_pins.clear();
   for (std::size_t i = brought_before; bounded && i < brought.size(); ++i) {
     const Storage& storage = graph[brought[i].storage];
-    if (storage.exists && storage.dead) let_ghost_go(brought[i].storage);
+    if (!storage.exists || !storage.dead) continue;
+    let_ghost_go(brought[i].storage);
   }
   bounded = false;
   resume = then;
@@ -113,14 +116,16 @@ void Machine::State::let_go(StorageId id) {
 // A ghost keeps the bytes that a plan gave it while something is expected to need them again.
 void Machine::State::let_ghost_go(StorageId id) {
   const Storage& storage = graph[id];
-  if (storage.recipe == none || storage.pins > 0 || storage.where != Where::memory) return;
+  if (storage.recipe == none || storage.pins > 0) return;
+  if (storage.where == Where::host) return forget_host(id);
+  if (storage.where != Where::memory) return;
   if (!evicting || !eviction.policy->expects_use(id)) release(id, Why::temporary);
 }
 
 void Machine::State::short_of_room() {
   if (!evicting || plan_ready == &State::next_cut) return abandon_plan();
   if (!bounded) return begin_bounded();
-  if (!unpin_farthest()) return abandon_plan();
+  if (graph.spills() || !unpin_farthest()) return abandon_plan();
   resume = &State::bounded_step;
 }
 
@@ -130,13 +135,17 @@ void Machine::State::abandon_plan() {
 }
 
 void Machine::State::read_back(StorageId id) {
+  if (graph[id].transfer == Transfer::in) return await(id);
   const std::uint8_t device = graph[id].device;
   sizes.assign(graph[id].bytes > 0 ? 1 : 0, graph[id].bytes);
-  if (!make_room(device)) return short_of_room();
+  if (const Room room = make_room(device, bounded ? &State::bounded_step : &State::plan_step); room != Room::there) {
+    return room == Room::waits ? void() : short_of_room();
+  }
   graph[id].place = ledger.place(device, graph[id].bytes, pages);
   push_pages(device);
   Action& action = queue.push(Action::Kind::swap_in, device);
   action.regrow = graph[id].recipe != none;
+  action.keep = graph.spills();
   action.operand = operand_of(id);
 }
 
@@ -146,6 +155,7 @@ void Machine::State::not_read_back(StorageId id, ErrorId error) {
   ledger.release(storage.device, std::exchange(storage.place, {}));
   ledger.remove_swapped(storage.device, storage.bytes);
   storage.where = Where::nowhere;
+  storage.copied = false;
   tell_left(id);
   const bool again = storage.recipe != none;
   if (!again) lose_value(id, error);
@@ -153,11 +163,13 @@ void Machine::State::not_read_back(StorageId id, ErrorId error) {
   roll_back(brought_before, again);
 }
 
-void Machine::State::swapped_in(StorageId id, ErrorId error) {
-  if (error != 0) return not_read_back(id, error);
+void Machine::State::swapped_in(StorageId id, const Completion& completion) {
+  if (completion.error != 0) return not_read_back(id, completion.error);
   Storage& storage = graph[id];
   storage.where = Where::memory;
-  ledger.remove_swapped(storage.device, storage.bytes);
+  storage.copied = graph.spills();
+  if (!storage.copied) ledger.remove_swapped(storage.device, storage.bytes);
+  if (evicting) eviction.policy->moved(storage.bytes, completion.seconds, false);
   ++counters.swapped_in;
   ++last_plan[storage.device].reads;
   brought.push_back({id, true});
@@ -176,7 +188,9 @@ void Machine::State::regrow(RecipeId id) {
     if (output.view_of < 0 && output.bytes > 0) sizes.push_back(output.bytes);
   }
   if (recipe.workspace > 0) sizes.push_back(recipe.workspace);
-  if (!make_room(recipe.device)) return short_of_room();
+  if (const Room room = make_room(recipe.device, bounded ? &State::bounded_step : &State::plan_step); room != Room::there) {
+    return room == Room::waits ? void() : short_of_room();
+  }
   operands.clear();
   for (EdgeId edge = recipe.inputs; edge != none; edge = graph.edge(edge).next_input) {
     operands.push_back(operand_of(graph.edge(edge).storage));
@@ -257,7 +271,9 @@ void Machine::State::roll_back(std::size_t first, bool live_too) {
     const auto [id, from_host] = brought[i];
     const Storage& storage = graph[id];
     if (!storage.exists || storage.where != Where::memory) continue;
-    if (from_host && live_too) {
+    if (from_host && live_too && storage.copied) {
+      release(id, Why::swapped);
+    } else if (from_host && live_too) {
       queue.push(Action::Kind::swap_out, storage.device).operand = operand_of(id);
     } else if (!from_host && storage.recipe != none && (live_too || storage.dead)) {
       release(id, Why::temporary);
@@ -266,11 +282,15 @@ void Machine::State::roll_back(std::size_t first, bool live_too) {
   brought.resize(first);
 }
 
-void Machine::State::swapped_out(StorageId id, ErrorId error) {
-  if (error != 0) return;  // it stays
+void Machine::State::swapped_out(StorageId id, const Completion& completion) {
+  const bool evicted = std::exchange(evictee, none) == id;
+  if (completion.error != 0) return evicted ? not_written(id) : void();  // it stays
+  Storage& storage = graph[id];
+  storage.copied = true;
+  ledger.add_swapped(storage.device, storage.bytes);
   release(id, Why::swapped);
-  ledger.add_swapped(graph[id].device, graph[id].bytes);
-  ++counters.swapped_out;
+  ++(evicted ? counters.written : counters.swapped_out);
+  if (evicting) eviction.policy->moved(storage.bytes, completion.seconds, true);
 }
 
 }  // namespace regrow::machine

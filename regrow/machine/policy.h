@@ -11,10 +11,10 @@
 
 namespace regrow::machine {
 
-// May its bytes go, to be made again later?
-inline bool evictable(const Storage& storage) noexcept {
-  return storage.where == Where::memory && storage.recipe != none && storage.pins == 0 && storage.exports == 0 && !storage.foreign &&
-         storage.place.bytes > 0;
+// May its bytes go, to be made again later, or read back?
+inline bool evictable(const Graph& graph, const Storage& storage) noexcept {
+  return storage.where == Where::memory && (storage.recipe != none || graph.spills()) && storage.pins == 0 && storage.exports == 0 &&
+         !storage.foreign && storage.place.bytes > 0;
 }
 
 class Policy {
@@ -30,9 +30,9 @@ class Policy {
   // An operation has run. Returns what a run of it should be expected to take: kept as Recipe::seconds.
   virtual double ran(std::uint64_t key, double seconds, bool regrow) = 0;
 
-  // It stands in memory and has a recipe: it may be named from now on, whenever it is evictable().
+  // It stands in memory, and has a recipe or may be spilled: it may be named from now on, whenever it is evictable().
   virtual void entered(StorageId id) = 0;
-  // It may not be named any more: it has been evicted (graph: nowhere), written out (host), or lost its recipe, if it had any.
+  // It may not be named any more: it has been evicted (graph: nowhere), written out (host), or cannot go.
   virtual void left(StorageId id) = 0;
   // An operation has read it, or it is no longer pinned.
   virtual void used(StorageId id) = 0;
@@ -41,6 +41,12 @@ class Policy {
 
   // An evictable() storage of this device, or none if there is no such; `bytes` are wanted at least.
   virtual StorageId victim(std::uint8_t device, std::size_t bytes) = 0;
+  // Whether what it has just named is better written out than dropped, where both can be done and there is no copy yet.
+  virtual bool prefers_writing(StorageId) { return false; }
+  // Of what would be evicted next, up to so many bytes: the first that would be written out, and is not already. Or none.
+  virtual StorageId next_to_write(std::uint8_t /*device*/, std::size_t /*bytes*/) { return none; }
+  // So many bytes were written out, or read back.
+  virtual void moved(std::size_t, double /*seconds*/, bool /*written*/) {}
   // Whether something that was recomputed on the way to something else will be wanted again.
   virtual bool expects_use(StorageId id) = 0;
 };

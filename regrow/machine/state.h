@@ -45,6 +45,7 @@ struct Machine::State {
   void unpin(StorageId id);
   void release(StorageId id, Why why);  // resident no more
   void forget_host(StorageId id);
+  void forget_copy(StorageId id);
   void give_up_bytes(StorageId id, Why why);  // wherever they are
   void dispose(StorageId id);           // dead, without readers, not pinned: it goes, and what was kept for it alone
   void detach(StorageId id);            // it becomes a source
@@ -69,9 +70,13 @@ struct Machine::State {
   void cut_refused();
 
   // Evictions (evict.cc).
-  bool make_room(std::uint8_t device);          // for `sizes`, all at once, by evictions if need be
-  bool evict_one(std::uint8_t device, std::size_t bytes);
-  void keep_below_mark(std::uint8_t device, std::size_t bytes);  // that are about to be placed
+  enum class Room : std::uint8_t { there, lacking, waits };
+  Room make_room(std::uint8_t device, Stage again);  // for `sizes`, all at once; waits: `again` once a victim has been written
+  enum class Evicted : std::uint8_t { done, nothing, waits };
+  Evicted evict_one(std::uint8_t device, std::size_t bytes, std::size_t limit);
+  bool may_drop(StorageId id, std::size_t limit) const noexcept;
+  void not_written(StorageId id);
+  void offer_unwritten();
   void begin_evicting();                        // the policy is told what there is
   void end_evicting();
   void tell_entered(StorageId id);
@@ -83,13 +88,27 @@ struct Machine::State {
     return evicting ? eviction.policy->ran(key, measured, again) : measured;
   }
 
+  // Transfers before there is need (ahead.cc).
+  void look_ahead(std::span<const Slot> soon);
+  void read_ahead(StorageId id);
+  void write_ahead(std::uint8_t device);
+  void not_begun(StorageId id);
+  void transferred(StorageId id, const Completion& completion);
+  void awaited(StorageId id, const Completion& completion);
+  void written(StorageId id, const Completion& completion);
+  void cancel_transfer(StorageId id);
+  void cancel_transfers();
+  bool give_up_arriving(std::uint8_t device);
+  void end_transfer(StorageId id);
+  void await(StorageId id);
+
   // Plans (materialize.cc).
   bool choose_plan();                           // keeps or frees, by the room there is; false: it cannot fit
   bool surely_fits(bool evictions) noexcept;    // with the command's own needs; if asked, by evicting all that is not pinned
   void run_plan(Stage ready, Stage refused, Stage again);
   void plan_step();
   void read_back(StorageId id);
-  void swapped_in(StorageId id, ErrorId error);
+  void swapped_in(StorageId id, const Completion& completion);
   void not_read_back(StorageId id, ErrorId error);
   void regrow(RecipeId id);
   void place_regrown(const Recipe& recipe);
@@ -105,9 +124,12 @@ struct Machine::State {
   void let_ghost_go(StorageId id);
   std::size_t pinned_offers(std::uint8_t device) const noexcept;
   void roll_back(std::size_t first, bool live_too);
-  void swapped_out(StorageId id, ErrorId error);
+  void swapped_out(StorageId id, const Completion& completion);
 
-  // Plans that did not fit (bounded.cc).
+  // Plans that did not fit (bounded.cc); where spilling is possible, one operation at a time (one_by_one.cc).
+  void one_by_one_step();
+  bool push_missing(StorageId id);
+  void unpin_inputs();
   void begin_bounded();
   void bounded_step();
   void pin_for_frame(StorageId id) {
@@ -157,14 +179,19 @@ struct Machine::State {
   void drop(StorageId id);
   void swap_out(StorageId id);
   void set_budget(std::uint8_t device, std::size_t bytes);
+  void set_spill(bool on, std::size_t staging);
+  void shed();
+  void change_store();
   void set_eviction(const Eviction& wanted);
 
   // Refusals (refuse.cc).
   // For want of room on short_device. What the command wants resident first is in `targets`.
-  void refuse(Need own, std::size_t operands_bytes);
+  void refuse(Need own, Need operands);
+  std::size_t enough_with_spilling(Need own, Need operands) const;
+  Need need_of_recipe(RecipeId id) const noexcept;  // operands, outputs, workspace
   void push_refusal(std::size_t required, std::size_t smallest);
   void keep_refusal(ErrorId error);  // the caller asks for it
-  std::size_t pinned_bytes(std::uint8_t device) const noexcept;
+  Need pinned_need(std::uint8_t device) const noexcept;
   std::size_t deferred_bytes(std::uint8_t device) const noexcept;
 
   void check() const;
@@ -223,6 +250,7 @@ struct Machine::State {
   std::vector<StorageId> frame_pins;         // operands that they have
   absl::flat_hash_map<RecipeId, std::uint32_t> runs;
   bool bounded = false;
+  bool inputs_unpinned = false;              // of the operation, while what it needs is made one by one
   std::size_t brought_before = 0;            // by plans before the one that runs
   Stage plan_ready = nullptr, plan_refused = nullptr;
   Stage plan_again = nullptr;                // a value could not be read back: what makes a plan without it
@@ -245,6 +273,17 @@ struct Machine::State {
   // Commands.
   StorageId subject = none;
   void (State::*on_refused)(ErrorId) = nullptr;
+  struct Wanted {
+    std::uint8_t device = 0;
+    std::size_t budget = 0, staging = 0;
+    bool new_store = false, spills = false;
+  };
+  Wanted wanted_room;                        // by a new budget, or a new store
+  StorageId evictee = none;                  // is being written so that it may go
+  std::vector<StorageId> unwritten;          // could not be: stay for the length of the command
+  std::vector<StorageId> under_way;          // transfers ahead of need
+  std::uint64_t pressed = 0;                 // 1 + operations when something was evicted last; 0: never
+  std::uint64_t scanned = 0;                 // evictions when the policy found nothing to write
 };
 
 }  // namespace regrow::machine

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 
@@ -23,6 +24,16 @@ namespace {
 constexpr std::size_t page = 4096;                          // of memory and file: what direct I/O is aligned to
 constexpr std::size_t largest_call = std::size_t{16} << 20;  // bytes
 
+int open_unnamed(const std::string& directory) {
+  const int unnamed = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (unnamed >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return unnamed;
+  // A file system without them: the name goes before anything is written.
+  std::string path = directory + "/regrow-spill-XXXXXX";
+  const int named = ::mkostemp(path.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(path.c_str());
+  return named;
+}
+
 constexpr std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + page - 1) / page * page; }
 std::string reason(int code) { return std::generic_category().message(code); }
 
@@ -30,6 +41,7 @@ std::string reason(int code) { return std::generic_category().message(code); }
 
 SpillStore::SpillStore(const std::filesystem::path& directory, SpillOptions options)
     : directory_(directory.string()), calls_(std::move(options.calls)) {
+  if (!calls_.open) calls_.open = open_unnamed;
   if (!calls_.pwrite) calls_.pwrite = ::pwrite;
   if (!calls_.pread) calls_.pread = ::pread;
   std::error_code failed;

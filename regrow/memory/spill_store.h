@@ -15,20 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "regrow/memory/file_calls.h"
+#include "regrow/memory/spill_options.h"
 #include "regrow/memory/store.h"
 
 namespace regrow::memory {
 
-struct SpillOptions {
-  bool direct = true;  // bypass the page cache where the file system can
-  FileCalls calls = {};
-};
-
 class SpillStore final : public Store {
  public:
-  // The memory that it takes beside its books.
-  static constexpr std::size_t staging_bytes = std::size_t{256} << 10;
+  static constexpr std::size_t staging_bytes = spill_staging_bytes;
 
   // Makes the directory if it does not exist. Throws Error if no file can be made there; warns if it is in memory (tmpfs).
   explicit SpillStore(const std::filesystem::path& directory, SpillOptions options = {});

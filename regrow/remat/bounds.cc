@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "regrow/machine/ledger.h"
 #include "regrow/remat/lives.h"
 
 namespace regrow::remat {
@@ -38,6 +39,28 @@ double knapsack(std::vector<Item>& items, double excess) {
 }
 
 }  // namespace
+
+std::size_t floor_with_disk(const Trace& trace, std::size_t staging) {
+  Lives lives(trace, true);
+  const auto charged = [](std::size_t bytes) { return machine::need_of(bytes).charged; };
+  std::size_t pinned = 0, largest = 0;
+  std::vector<bool> counted;
+  lives.each_operation([&](std::uint32_t at, const std::vector<std::uint32_t>& touched) {
+    const TraceCommand& c = trace.commands()[at];
+    if (c.kind == Kind::pin) {
+      counted.resize(std::max<std::size_t>(counted.size(), touched[0] + std::size_t{1}));
+      if (!counted[touched[0]]) pinned += charged(lives[touched[0]].bytes);
+      counted[touched[0]] = true;
+    }
+    std::size_t bytes = c.kind == Kind::apply ? charged(c.bytes) : 0;
+    for (std::uint32_t id : touched) bytes += id < counted.size() && counted[id] ? 0 : charged(lives[id].bytes);
+    largest = std::max(largest, pinned + bytes);
+  });
+  for (const TraceCommand& c : trace.commands()) {  // a value that is put
+    if (c.kind == Kind::put) largest = std::max(largest, charged(c.bytes));
+  }
+  return largest + staging;
+}
 
 std::size_t floor_bytes(const Trace& trace, bool rounded) {
   Lives lives(trace, rounded);

@@ -6,7 +6,7 @@
 namespace regrow::remat {
 
 StorageId CoopPolicy::victim(std::uint8_t device, std::size_t bytes) {
-  const auto may_go = [&](StorageId id) { return evictable(storage(id)) && storage(id).device == device; };
+  const auto may_go = [&](StorageId id) { return evictable(graph(), storage(id)) && storage(id).device == device; };
   while (!window_.empty() && !may_go(window_.back())) window_.pop_back();
   if (window_.empty()) {
     collect(device);
@@ -23,7 +23,7 @@ void CoopPolicy::collect(std::uint8_t device) {
   for (StorageId id = 0; id < graph().most_storages(); ++id) {
     const machine::Storage& its = storage(id);
     if (!its.exists || its.device != device || its.place.bytes == 0) continue;
-    Block block{its.place.offset, its.place.offset + its.place.bytes, id, evictable(its), 0};
+    Block block{its.place.offset, its.place.offset + its.place.bytes, id, evictable(graph(), its), 0};
     if (block.may_go) block.cost = judge(id).density * static_cast<double>(its.bytes) / std::max(clock() - last_use(id), 1e-12);
     blocks_.push_back(block);
   }

@@ -11,11 +11,13 @@ void DtrPolicy::attach(const Graph& graph) {
   lineage_.attach(graph);
 }
 
-Standing DtrPolicy::judge(StorageId id) {
-  double cost = own_cost(id) + lineage_.ancestors_cost(id);
-  for (StorageId each : lineage_.descendants(id)) cost += own_cost(each);
-  return {.density = cost / static_cast<double>(storage(id).bytes), .at = last_use(id)};
+double DtrPolicy::regrow_seconds(StorageId id) {
+  double seconds = own_cost(id) + lineage_.ancestors_cost(id, transfers());
+  for (StorageId each : lineage_.descendants(id)) seconds += own_cost(each);
+  return seconds;
 }
+
+Standing DtrPolicy::judge(StorageId id) { return {.density = cost(id) / static_cast<double>(storage(id).bytes), .at = last_use(id)}; }
 
 void DtrEqPolicy::attach(const Graph& graph) {
   ScoredPolicy::attach(graph);
@@ -52,17 +54,19 @@ void DtrEqPolicy::each_neighbour(StorageId id, F f) const {
   }
 }
 
-Standing DtrEqPolicy::judge(StorageId id) {
+double DtrEqPolicy::regrow_seconds(StorageId id) {
   roots_.clear();
   each_neighbour(id, [this](StorageId each) {
     if (node_of(each) != none) roots_.push_back(root(node_[each]));
   });
   std::sort(roots_.begin(), roots_.end());
   roots_.erase(std::unique(roots_.begin(), roots_.end()), roots_.end());
-  double cost = own_cost(id);
-  for (std::uint32_t each : roots_) cost += nodes_[each].cost;
-  return {.density = cost / static_cast<double>(storage(id).bytes), .at = last_use(id)};
+  double seconds = own_cost(id);
+  for (std::uint32_t each : roots_) seconds += nodes_[each].cost;
+  return seconds;
 }
+
+Standing DtrEqPolicy::judge(StorageId id) { return {.density = cost(id) / static_cast<double>(storage(id).bytes), .at = last_use(id)}; }
 
 void DtrEqPolicy::left(StorageId id) {
   ScoredPolicy::left(id);

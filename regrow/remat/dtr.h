@@ -17,6 +17,7 @@ class DtrPolicy final : public ScoredPolicy {
 
  private:
   Standing judge(StorageId id) override;
+  double regrow_seconds(StorageId id) override;
   Lineage lineage_;
 };
 
@@ -31,6 +32,7 @@ class DtrEqPolicy : public ScoredPolicy {
 
  protected:
   Standing judge(StorageId id) override;
+  double regrow_seconds(StorageId id) override;
 
  private:
   struct Node {

@@ -12,7 +12,7 @@ bool Lineage::mark(RecipeId recipe) {
   return true;
 }
 
-double Lineage::ancestors_cost(StorageId id) {
+double Lineage::ancestors_cost(StorageId id, const TransferCost& transfers) {
   const RecipeId own = (*graph_)[id].recipe;
   if (own == none) return 0;
   ++stamp_;
@@ -24,6 +24,7 @@ double Lineage::ancestors_cost(StorageId id) {
     stack_.pop_back();
     for (machine::EdgeId e = graph_->recipe(at).inputs; e != none; e = graph_->edge(e).next_input) {
       const machine::Storage& input = (*graph_)[graph_->edge(e).storage];
+      if (input.where == machine::Where::host) sum += transfers.read(input.bytes);
       if (!is_evicted(input) || !mark(input.recipe)) continue;
       sum += graph_->recipe(input.recipe).seconds;
       stack_.push_back(input.recipe);

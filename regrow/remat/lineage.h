@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "regrow/machine/graph.h"
+#include "regrow/remat/transfer_cost.h"
 
 namespace regrow::remat {
 
@@ -25,8 +26,9 @@ class Lineage {
   explicit Lineage(std::uint32_t most = 512) : most_(most) {}
   void attach(const Graph& graph) noexcept { graph_ = &graph; }
 
-  // Seconds of the operations that would have to run before that of `id` could: evicted ancestors. Its own is not among them.
-  double ancestors_cost(StorageId id);
+  // Seconds of the operations that would have to run before that of `id` could: evicted ancestors, and of reading what they need from
+  // the store. Its own is not among them.
+  double ancestors_cost(StorageId id, const TransferCost& transfers);
   // Evicted storages that descend from `id` through evicted ones. Valid until the next call.
   const std::vector<StorageId>& descendants(StorageId id);
   // Storages, resident ones, that descend from `id` through evicted ones.

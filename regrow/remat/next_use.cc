@@ -62,10 +62,12 @@ History::Use NextUsePolicy::next_use(StorageId id) {
   return next;
 }
 
+double NextUsePolicy::regrow_seconds(StorageId id) { return own_cost(id) + lineage_.ancestors_cost(id, transfers()); }
+
 Standing NextUsePolicy::judge(StorageId id) {
-  const double cost = own_cost(id) + lineage_.ancestors_cost(id);
-  double density = (beta_ == 1 ? cost : std::pow(cost, beta_)) / static_cast<double>(storage(id).bytes);
-  if (!weights_.empty()) {
+  const double seconds = cost(id);
+  double density = (beta_ == 1 ? seconds : std::pow(seconds, beta_)) / static_cast<double>(storage(id).bytes);
+  if (!weights_.empty() && storage(id).recipe != none) {
     const auto weight = weights_.find(graph().recipe(storage(id).recipe).key);
     if (weight != weights_.end()) density *= weight->second;
   }

@@ -33,6 +33,7 @@ class NextUsePolicy final : public ScoredPolicy {
 
  private:
   Standing judge(StorageId id) override;
+  double regrow_seconds(StorageId id) override;
   double foretold_now() const noexcept override { return history_.now(); }
   History::Use next_use(StorageId id);
 

@@ -13,10 +13,12 @@ inline constexpr double thrash_factor = 4;  // an operator time of more than thi
 
 struct Outcome {
   Status status = Status::ok;
-  double seconds = 0;       // of operators, recomputations included
+  double seconds = 0;       // of operators, recomputations included, and of transfers
   double own_seconds = 0;   // of the program's operators
   std::uint64_t evictions = 0;
   std::uint64_t recomputed = 0;
+  double transfer_seconds = 0;
+  std::uint64_t spilled_bytes = 0;
   std::size_t peak_bytes = 0;
   double overhead() const noexcept { return own_seconds > 0 ? seconds / own_seconds - 1 : 0; }
 };

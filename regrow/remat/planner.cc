@@ -18,8 +18,8 @@ namespace {
 class Contender {
  public:
   Contender(const Trace& trace, const PlanQuestion& question, std::string name, std::size_t peak)
-      : trace_(trace), rules_(question.rules), name_(std::move(name)) {
-    if (name_ == "next-use" && question.tune && rules_ == Rules::regrow) tuning_ = std::make_unique<Tuning>(trace, peak);
+      : trace_(trace), rules_(question.rules), disk_(question.disk), name_(std::move(name)) {
+    if (name_ == "next-use" && question.tune && rules_ == Rules::regrow) tuning_ = std::make_unique<Tuning>(trace, peak, 400, disk_);
   }
 
   PlanResult run(std::size_t budget) {
@@ -34,7 +34,7 @@ class Contender {
     }
     const auto policy = make_policy(name_, rules_ == Rules::published);
     if (auto* foretold = dynamic_cast<NextUsePolicy*>(policy.get())) foretold->learn(trace_);
-    result.outcome = rules_ == Rules::published ? replay_published(trace_, *policy, budget) : replay(trace_, policy.get(), budget);
+    result.outcome = rules_ == Rules::published ? replay_published(trace_, *policy, budget) : replay(trace_, policy.get(), budget, disk_);
     return result;
   }
 
@@ -54,6 +54,7 @@ class Contender {
 
   const Trace& trace_;
   Rules rules_;
+  Disk disk_;
   std::string name_;
   std::unique_ptr<Tuning> tuning_;
 };
@@ -70,7 +71,8 @@ PlanAnswer plan(const Trace& trace, const PlanQuestion& question) {
   } else {
     answer.peak_bytes = replay(trace, nullptr, 0).peak_bytes;
   }
-  answer.floor_bytes = floor_bytes(trace, !published);
+  require(!published || !question.disk, "plan: the published rules know no disk");
+  answer.floor_bytes = question.disk ? floor_with_disk(trace, question.disk.staging_bytes) : floor_bytes(trace, !published);
   answer.own_seconds = trace.seconds();
   const auto peak = static_cast<double>(answer.peak_bytes);
   std::vector<std::size_t> budgets = question.budgets;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "regrow/remat/disk.h"
 #include "regrow/remat/outcome.h"
 #include "regrow/remat/trace.h"
 
@@ -19,6 +20,7 @@ struct PlanQuestion {
   std::vector<double> ratios;        // of the peak without a budget
   std::vector<std::string> policies;
   Rules rules = Rules::regrow;
+  Disk disk;                         // evictions may write there, by our own rules
   bool tune = true;                  // next-use may choose its settings by replay
   bool smallest = true;              // look for each policy's smallest budget
 };

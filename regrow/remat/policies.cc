@@ -36,7 +36,7 @@ class LocalPolicy final : public ScoredPolicy {
 
  private:
   Standing judge(StorageId id) override {
-    return {.density = own_cost(id) / static_cast<double>(storage(id).bytes), .at = last_use(id)};
+    return {.density = cost(id) / static_cast<double>(storage(id).bytes), .at = last_use(id)};
   }
 };
 

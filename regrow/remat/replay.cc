@@ -7,9 +7,13 @@ namespace regrow::remat {
 
 using machine::Action;
 
-Replay::Replay(const Trace& trace, machine::Policy* policy, std::size_t budget)
-    : trace_(trace), machine_({.devices = trace.devices(), .policy = policy}), again_(trace.commands().size()) {
+Replay::Replay(const Trace& trace, machine::Policy* policy, std::size_t budget, const Disk& disk)
+    : trace_(trace), disk_(disk), machine_({.devices = trace.devices(), .policy = policy}), again_(trace.commands().size()) {
   outcome_.own_seconds = trace.seconds();
+  if (disk_) {
+    machine_.set_spill(true, disk_.staging_bytes);
+    drive();
+  }
   for (std::uint8_t device = 0; budget > 0 && device < trace.devices(); ++device) {
     machine_.set_budget(device, budget);
     drive();
@@ -86,6 +90,7 @@ machine::Completion Replay::answer(const Action& action) {
     return {.error = 1};
   }
   if (action.kind == Action::Kind::released && action.why == Action::Why::evicted) ++again_[maker_[action.operand.storage]].evictions;
+  if (action.kind == Action::Kind::swap_out || action.kind == Action::Kind::swap_in) return transfer(action);
   if (action.kind != Action::Kind::run) return {};
   const TraceCommand& command = trace_.commands()[action.payload];
   outcome_.seconds += command.seconds;
@@ -99,6 +104,18 @@ machine::Completion Replay::answer(const Action& action) {
   return {.seconds = command.seconds};
 }
 
-Outcome replay(const Trace& trace, machine::Policy* policy, std::size_t budget) { return Replay(trace, policy, budget).run(); }
+machine::Completion Replay::transfer(const Action& action) {
+  const auto bytes = static_cast<double>(action.operand.place.bytes);
+  const bool out = action.kind == Action::Kind::swap_out;
+  const double seconds = bytes / (out ? disk_.write_bytes_per_second : disk_.read_bytes_per_second);
+  outcome_.seconds += seconds;
+  outcome_.transfer_seconds += seconds;
+  if (out) outcome_.spilled_bytes += action.operand.place.bytes;
+  return {.seconds = seconds};
+}
+
+Outcome replay(const Trace& trace, machine::Policy* policy, std::size_t budget, const Disk& disk) {
+  return Replay(trace, policy, budget, disk).run();
+}
 
 }  // namespace regrow::remat

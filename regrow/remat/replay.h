@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "regrow/machine/machine.h"
+#include "regrow/remat/disk.h"
 #include "regrow/remat/outcome.h"
 #include "regrow/remat/trace.h"
 
@@ -17,7 +18,7 @@ namespace regrow::remat {
 class Replay {
  public:
   // `policy` outlives it; null: nothing is evicted. `budget` 0: none; of each device that the trace names.
-  Replay(const Trace& trace, machine::Policy* policy, std::size_t budget);
+  Replay(const Trace& trace, machine::Policy* policy, std::size_t budget, const Disk& disk = {});
 
   Outcome run();
   // One command further; false when there is none, or the replay has failed.
@@ -37,8 +38,10 @@ class Replay {
   void want(const TraceCommand& command);
   void drive();
   machine::Completion answer(const machine::Action& action);
+  machine::Completion transfer(const machine::Action& action);
 
   const Trace& trace_;
+  Disk disk_;
   machine::Machine machine_;
   Outcome outcome_;
   std::size_t at_ = 0;
@@ -47,6 +50,6 @@ class Replay {
   std::vector<machine::Payload> maker_;  // by storage
 };
 
-Outcome replay(const Trace& trace, machine::Policy* policy, std::size_t budget);
+Outcome replay(const Trace& trace, machine::Policy* policy, std::size_t budget, const Disk& disk = {});
 
 }  // namespace regrow::remat

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regrow/remat/scored_policy.h"
 
+#include <algorithm>
+
 namespace regrow::remat {
 
 void ScoredPolicy::attach(const Graph& graph) {
@@ -16,6 +18,17 @@ void ScoredPolicy::issued(std::uint64_t, std::span<const StorageId>, std::span<c
 double ScoredPolicy::ran(std::uint64_t key, double seconds, bool) {
   clock_ += seconds;
   return costs_.add(key, seconds);
+}
+
+double ScoredPolicy::transfer_seconds(StorageId id) const noexcept {
+  const std::size_t bytes = storage(id).bytes;
+  return transfers_.read(bytes) + (storage(id).copied ? 0 : transfers_.write(bytes));
+}
+
+double ScoredPolicy::cost(StorageId id) {
+  if (!graph_->spills()) return regrow_seconds(id);
+  if (storage(id).recipe == none) return transfer_seconds(id);
+  return std::min(regrow_seconds(id), transfer_seconds(id));
 }
 
 Candidates& ScoredPolicy::candidates(std::uint8_t device) {
@@ -51,7 +64,7 @@ void ScoredPolicy::erased(StorageId) {}
 void ScoredPolicy::judge_waiting() {
   for (StorageId id : waiting_) {
     waits_[id] = false;
-    if (evictable(storage(id))) candidates(storage(id).device).insert(id, judge(id));
+    if (evictable(*graph_, storage(id))) candidates(storage(id).device).insert(id, judge(id));
   }
   waiting_.clear();
 }
@@ -63,7 +76,7 @@ StorageId ScoredPolicy::victim(std::uint8_t device, std::size_t) {
   for (;;) {
     const Candidates::Choice choice = its.lowest(clock_, foretold_now());
     if (choice.id == none) return none;
-    if (!evictable(storage(choice.id))) {
+    if (!evictable(*graph_, storage(choice.id))) {
       its.remove(choice.id);  // pinned: it comes back when it has been used
       continue;
     }
@@ -75,11 +88,32 @@ StorageId ScoredPolicy::victim(std::uint8_t device, std::size_t) {
   }
 }
 
+// Those that are looked at are judged again before the next choice.
+StorageId ScoredPolicy::next_to_write(std::uint8_t device, std::size_t bytes) {
+  if (exact_) return none;
+  judge_waiting();
+  Candidates& its = candidates(device);
+  constexpr int most = 16;
+  for (int looked = 0; looked < most; ++looked) {
+    const StorageId id = its.lowest(clock_, foretold_now()).id;
+    if (id == none) return none;
+    its.remove(id);
+    judge_again(id);
+    const machine::Storage& next = storage(id);
+    if (!evictable(*graph_, next)) continue;
+    const bool to_be_written = next.recipe == none || prefers_writing(id);
+    if (to_be_written && !next.copied && next.transfer == machine::Transfer::none && next.bytes >= machine::granule) return id;
+    if (next.place.bytes >= bytes) return none;
+    bytes -= next.place.bytes;
+  }
+  return none;
+}
+
 StorageId ScoredPolicy::lowest_of_all(std::uint8_t device) {
   StorageId best = none;
   double lowest = 0;
   for (StorageId id = 0; id < graph_->most_storages(); ++id) {
-    if (!storage(id).exists || storage(id).device != device || !evictable(storage(id))) continue;
+    if (!storage(id).exists || storage(id).device != device || !evictable(*graph_, storage(id))) continue;
     const double score = candidates(device).score(judge(id), clock_, foretold_now());
     if (best == none || score < lowest) best = id, lowest = score;
   }

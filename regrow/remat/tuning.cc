@@ -25,8 +25,8 @@ bool is_better(const Outcome& a, const Outcome& b) noexcept {
   return a.seconds < b.seconds;
 }
 
-Tuning::Tuning(const Trace& trace, std::size_t peak, std::size_t walk)
-    : trace_(trace), peak_(peak), walk_(walk), history_(2 * trace.commands().size() + 1024) {
+Tuning::Tuning(const Trace& trace, std::size_t peak, std::size_t walk, const Disk& disk)
+    : trace_(trace), peak_(peak), walk_(walk), disk_(disk), history_(2 * trace.commands().size() + 1024) {
   history_.learn(trace);
   for (const TraceCommand& command : trace.commands()) {
     if (command.kind == TraceCommand::Kind::apply && command.replayable && !command.state) keys_.push_back(command.key);
@@ -38,7 +38,7 @@ Tuning::Tuning(const Trace& trace, std::size_t peak, std::size_t walk)
 Outcome Tuning::run(const NextUseSettings& settings, std::size_t budget) const {
   NextUsePolicy policy(settings);
   policy.learn(history_);
-  return replay(trace_, &policy, budget);
+  return replay(trace_, &policy, budget, disk_);
 }
 
 bool Tuning::works(std::size_t budget) const {

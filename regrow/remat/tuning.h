@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "regrow/remat/disk.h"
 #include "regrow/remat/history.h"
 #include "regrow/remat/next_use.h"
 #include "regrow/remat/outcome.h"
@@ -28,7 +29,7 @@ class Tuning {
  public:
   // The trace outlives it, and counts as its own previous iteration. `peak`: of its run without a budget. `walk`: replays that try weights,
   // in each budget.
-  Tuning(const Trace& trace, std::size_t peak, std::size_t walk = 400);
+  Tuning(const Trace& trace, std::size_t peak, std::size_t walk = 400, const Disk& disk = {});
 
   // The best for this budget. Settings that were tried for other budgets are remembered.
   Tuned best(std::size_t budget);
@@ -52,6 +53,7 @@ class Tuning {
 
   const Trace& trace_;
   std::size_t peak_, walk_;
+  Disk disk_;
   std::vector<std::uint64_t> keys_;  // of operations that may run again
   History history_;
   std::vector<Tried> tried_;

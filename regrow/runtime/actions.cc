@@ -20,18 +20,6 @@ namespace {
 
 bool is_callback(const Operation& operation) { return &operation.op->record() == &record_of<"callback">(); }
 
-std::string text_of(const std::exception_ptr& exception) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const Error& error) {
-    return error.message();
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an unknown exception";
-  }
-}
-
 std::string inputs_text(const Operation& operation) {
   std::string text;
   for (const Value* value : operation.inputs) text += (text.empty() ? "" : ", ") + to_string(value->desc);
@@ -75,7 +63,11 @@ machine::Completion Executor::act(const Action& action, const Command& command) 
     case Kind::swap_out: return swap_out(action);
     case Kind::swap_in: return swap_in(action);
     case Kind::refuse: return refuse(action, command);
-    case Kind::forget_swap: host_.forget(action.operand.storage); return {};
+    case Kind::forget_swap: forget_copy(action.operand.storage); return {};
+    case Kind::write_ahead:
+    case Kind::read_ahead: return begin_ahead(action);
+    case Kind::await: return await(action);
+    case Kind::cancel: cancel(action); return {};
     case Kind::released: released(action); return {};
     case Kind::erased: erased(action); return {};
     case Kind::retired: operations_.retire(action.payload); return {};
@@ -233,53 +225,6 @@ machine::Completion Executor::refuse(const Action& action, const Command& comman
   using Kind = Command::Kind;
   last_error_ = fail(std::move(failure), command.kind == Kind::apply || command.kind == Kind::put);
   return {.error = last_error_};
-}
-
-machine::Completion Executor::swap_out(const Action& action) {
-  last_end_ns_ = 0;
-  try {
-    host_.write(action.operand.storage, {base_of(action.operand), action.operand.place.bytes});
-  } catch (const std::exception& error) {
-    // The tensor stays where it is: nothing is lost, and nobody needs to be told more than this.
-    log().warn("swap_out: {}", error.what());
-    const ErrorId id = errors_.add({.message = error.what(), .cause = std::current_exception()});
-    errors_.tell(id);
-    return {.error = id};
-  }
-  watch_.emit({.kind = EventKind::swap_out, .device = action.operand.device, .tensor = storage(action.operand.storage).tensor,
-               .bytes = storage(action.operand.storage).bytes});
-  return {};
-}
-
-machine::Completion Executor::swap_in(const Action& action) {
-  last_end_ns_ = 0;
-  Storage& kept = storage(action.operand.storage);
-  try {
-    host_.read(action.operand.storage, {base_of(action.operand), action.operand.place.bytes});
-  } catch (const std::exception&) {
-    host_.forget(action.operand.storage);
-    return not_read_back(action);
-  }
-  kept.resident = true;
-  host_.forget(action.operand.storage);
-  watch_.emit({.kind = EventKind::swap_in, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
-  watch_.emit({.kind = EventKind::tensor_produce, .device = action.operand.device, .tensor = kept.tensor, .bytes = kept.bytes});
-  return {};
-}
-
-// The value is computed again if it can be; else it is lost, and whoever waits for it, or for what needs it, is told.
-machine::Completion Executor::not_read_back(const Action& action) {
-  Failure failure{.message = fmt::format("swap_in: {}", text_of(std::current_exception())), .cause = std::current_exception()};
-  if (action.regrow) {
-    log().warn("{}; it is computed again", failure.message);
-    const ErrorId id = errors_.add(std::move(failure));
-    errors_.tell(id);
-    return {.error = id};
-  }
-  const ErrorId id = fail(std::move(failure));
-  regrowing_failed_ = true;
-  errors_.retain(id);
-  return {.error = id};
 }
 
 void Executor::fill(const Action& action, const Command& command) {

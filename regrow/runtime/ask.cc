@@ -150,6 +150,15 @@ void Channel::Core::set_budget(std::size_t bytes, Device device, Site site) {
   stream_.wake_worker();  // others may have issued meanwhile
 }
 
+void Channel::Core::set_spill(std::unique_ptr<memory::SpillStore> store, Site site) {
+  Lock lock = enter(site);
+  Waiter waiter;
+  Command& command = stream_.buffer.begin(Kind::set_spill, site);
+  command.waiter = &waiter;
+  command.spill = std::move(store);
+  finish_question(lock, waiter, command);
+}
+
 void Channel::Core::sync(Site site) {
   Lock lock = enter(site);
   Waiter waiter;

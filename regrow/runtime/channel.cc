@@ -53,6 +53,16 @@ void Channel::set_memory_budget(std::size_t bytes, Device device, Site site) {
   core_->set_budget(bytes, device, site);
 }
 void Channel::clear_memory_budget(Device device) { core_->set_budget(0, device, {}); }
+void Channel::set_spill_directory(const std::filesystem::path& directory, SpillOptions options, Site site) {
+  std::unique_ptr<memory::SpillStore> store;
+  try {
+    store = std::make_unique<memory::SpillStore>(directory, std::move(options));
+  } catch (const Error& error) {
+    throw Error(error.message(), site);
+  }
+  core_->set_spill(std::move(store), site);
+}
+void Channel::clear_spill_directory(Site site) { core_->set_spill(nullptr, site); }
 
 void Channel::end_step() { core_->end_step(); }
 void Channel::record_step(StepWanted wanted, StepTaker taker, Site site) { core_->record_step(wanted, std::move(taker), site); }

@@ -2,15 +2,16 @@
 // The interpreter channel: tensor operations go in one by one, a worker runs them in order. Any thread may call; calls from several
 // threads enter the stream in some order. A call from inside a callback or an observer throws.
 //
-// Which calls block: get_value, get_dev_tensor, wait, sync, close, memory, reset_peak_memory, the budget setters; get_shape of a
-// data-dependent result; every call at async level 0 (1: those whose result shape is unknown when issued); and any issuing call while
-// the queue is full. del never blocks.
+// Which calls block: get_value, get_dev_tensor, wait, sync, close, memory, reset_peak_memory, the setters of budget and spill
+// directory; get_shape of a data-dependent result; every call at async level 0 (1: those whose result shape is unknown when issued);
+// and any issuing call while the queue is full. del never blocks.
 //
 // On a closed channel every call but del and close throws Error. Errors of operations: DESIGN 1.2.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "regrow/events/event.h"
+#include "regrow/memory/spill_options.h"
 #include "regrow/ops/op.h"
 #include "regrow/runtime/callback.h"
 #include "regrow/runtime/device_tensor.h"
@@ -82,6 +84,11 @@ class Channel {
   void reset_peak_memory(Device device = {});
   void set_memory_budget(std::size_t bytes, Device device = {}, Site site = Site::here());
   void clear_memory_budget(Device device = {});
+  // What leaves the arenas goes to a file there, which is made if need be and has no name: nothing is left behind. Throws Error if the
+  // directory cannot be used, OutOfBudget if there is no room for the staging buffer; then the old setting stays.
+  void set_spill_directory(const std::filesystem::path& directory, SpillOptions options = {}, Site site = Site::here());
+  // What is there comes to the host's memory, and what leaves from now on as well.
+  void clear_spill_directory(Site site = Site::here());
 
   void set_option(std::string_view name, std::size_t value, Site site = Site::here());
   void set_option(std::string_view name, std::string_view value, Site site = Site::here());  // a number, or the name of a value

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "regrow/events/event.h"
+#include "regrow/memory/spill_store.h"
 #include "regrow/ops/op.h"
 #include "regrow/runtime/device_tensor.h"
 #include "regrow/runtime/options.h"
@@ -50,6 +51,7 @@ struct Command {
     drop, swap_out, swap_in,  // inputs[0]
     set_option,   // `member` = value
     set_budget,   // device, value
+    set_spill,    // `spill`; null: none
     reset_peak,   // device
     report,       // device -> waiter->report
     observe, start_profile, stop_profile,  // observer
@@ -78,6 +80,7 @@ struct Command {
   HostArray host;
   std::unique_ptr<DeviceTensor> foreign;
   std::unique_ptr<Planning> planning;
+  std::unique_ptr<memory::SpillStore> spill;
 
   // Ready for its next use; vectors keep what they hold.
   void reset() {
@@ -91,6 +94,7 @@ struct Command {
     if (has_host) host = HostArray(), has_host = false;
     if (foreign) foreign.reset();
     if (planning) planning.reset();
+    if (spill) spill.reset();
   }
 };
 

@@ -6,8 +6,8 @@ namespace regrow::runtime {
 std::string_view name_of(Command::Kind kind) noexcept {
   constexpr std::string_view names[] = {"apply",      "put",        "put_foreign", "del",       "settle",        "read",
                                         "hand_out",   "take_back",  "drop",        "swap_out",  "swap_in",       "set_option",
-                                        "set_budget", "reset_peak", "report",      "observe",   "start_profile", "stop_profile",
-                                        "end_step",   "record_step", "tune",       "sync",      "stop"};
+                                        "set_budget", "set_spill",  "reset_peak",  "report",    "observe",       "start_profile",
+                                        "stop_profile", "end_step", "record_step", "tune",      "sync",          "stop"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -48,6 +48,7 @@ class Channel::Core final : public runtime::Returns,
   MemoryReport memory(Device device, Site site);
   void reset_peak(Device device);
   void set_budget(std::size_t bytes, Device device, Site site);
+  void set_spill(std::unique_ptr<memory::SpillStore> store, Site site);
   void sync(Site site);
 
   // Settings and observation (settings.cc).

@@ -20,6 +20,18 @@ std::exception_ptr Failure::thrown(std::string_view suffix) const {
   }
 }
 
+std::string text_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return error.message();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
+
 machine::ErrorId ErrorLedger::add(Failure failure) {
   if (++last_ == 0) ++last_;
   const bool listed = untold_order_.size() < most_listed;

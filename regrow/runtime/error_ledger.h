@@ -26,6 +26,9 @@ struct Failure {
   std::exception_ptr thrown(std::string_view suffix = {}) const;
 };
 
+// What an exception says, without the line.
+std::string text_of(const std::exception_ptr& exception);
+
 class ErrorLedger {
  public:
   machine::ErrorId add(Failure failure);

@@ -37,6 +37,7 @@ std::size_t Executor::execute(CommandBuffer::Cursor head) {
   if (watch_) [[unlikely]]
     bracket(EventKind::command_begin);
   last_error_ = 0;
+  if (spill_) tell_transfers();
   if (group) {
     for (SlotIndex slot : group->early_deletes) del(slot);
     neediest_ = group->neediest;
@@ -48,6 +49,7 @@ std::size_t Executor::execute(CommandBuffer::Cursor head) {
   } else {
     carry_out(*head);
   }
+  if (spill_ && budgeted) look_ahead(head, commands);
   if (watch_) [[unlikely]] {
     sample_memory();
     bracket(EventKind::command_end);
@@ -71,6 +73,7 @@ void Executor::carry_out(Command& command) {
     case Kind::swap_in: return swap(command);
     case Kind::set_option: return set_option(command);
     case Kind::set_budget: return set_budget(command);
+    case Kind::set_spill: return set_spill(command);
     case Kind::reset_peak: machine_.reset_peak(command.device); return answer(command, 0);
     case Kind::report: return report(command);
     case Kind::observe: watch_.observe(command.observer); return answer(command, 0);
@@ -307,10 +310,10 @@ void Executor::set_eviction() {
   drive(no_command_);
 }
 
-// A tuning waits for this: little is alive, and what is known of it is soon known again.
+// A tuning waits for this: little is alive, and what is known of it is soon known again. Replays know no disk, so with one there is none.
 void Executor::end_step() {
   ++steps_;
-  if (const auto tuning = std::exchange(next_tuning_, nullptr); tuning && tuning->budget_bytes == budgets_[0]) {
+  if (const auto tuning = std::exchange(next_tuning_, nullptr); tuning && tuning->budget_bytes == budgets_[0] && !spill_) {
     if (auto* policy = dynamic_cast<remat::NextUsePolicy*>(&policy_->policy())) {
       policy->set(tuning->settings);
       tuning_ = *tuning;
@@ -338,7 +341,7 @@ void Executor::set_budget(Command& command) {
   if (refused == 0) {
     budgets_[command.device] = command.value;
     if (tuning_.mark != 0) tuning_.mark = 0, set_eviction();
-    memory_->set_limit(command.device, command.value);
+    limit_arena(command.device);
   }
   answer(command, refused);
 }
@@ -357,6 +360,9 @@ void Executor::report(Command& command) {
   report.operation_bytes = usage.operation_bytes;
   report.largest_hole_bytes = usage.largest_hole_bytes;
   report.swapped_bytes = usage.swapped_bytes;
+  report.staging_bytes = usage.staging_bytes;
+  report.spilled_bytes = spilled_before_ + (spill_ ? spill_->written() : 0);
+  report.stall_seconds = stall_seconds_;
   report.live_tensors = counters.live;
   report.ghosts = counters.ghosts;
   report.operators = operators_;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "regrow/runtime/metered_policy.h"
 #include "regrow/runtime/options.h"
 #include "regrow/runtime/step_recorder.h"
+#include "regrow/runtime/spill_thread.h"
 #include "regrow/runtime/values.h"
 #include "regrow/runtime/watch.h"
 
@@ -95,15 +97,29 @@ class Executor {
   machine::Completion run(const Action& action);
   machine::Completion measure(const Action& action);
   machine::Completion refuse(const Action& action, const Command& command);
-  machine::Completion swap_out(const Action& action);
-  machine::Completion swap_in(const Action& action);
-  machine::Completion not_read_back(const Action& action);
   void fill(const Action& action, const Command& command);
   void compute(Operation& operation, const Action& action);
   void verify(const Operation& operation, const Action& action);
   void views_of(std::span<const machine::Operand> operands, std::span<Value* const> values, std::vector<View>& out);
   std::byte* base_of(const machine::Operand& operand);
   Failure failure_of(const Operation& operation) const;  // of the exception being handled
+
+  // Bytes outside the arenas (spilling.cc).
+  machine::Completion swap_out(const Action& action);
+  machine::Completion swap_in(const Action& action);
+  machine::Completion begin_ahead(const Action& action);
+  machine::Completion await(const Action& action);
+  void cancel(const Action& action);
+  void forget_copy(machine::StorageId id);
+  SpillThread::Request request_for(const Action& action, SpillThread::Request::Kind kind);
+  SpillThread::Result move_on_host(const SpillThread::Request& request);
+  SpillThread::Result wait_for(machine::StorageId id);
+  machine::Completion written(const SpillThread::Result& result);
+  machine::Completion read_back(const SpillThread::Result& result, bool has_recipe);
+  void tell_transfers();
+  void look_ahead(CommandBuffer::Cursor at, std::size_t commands);
+  void set_spill(Command& command);
+  void limit_arena(std::uint8_t device);
 
   // Events (observation.cc).
   std::string_view command_name(const Command& command) const;
@@ -131,7 +147,11 @@ class Executor {
   Options options_;
   std::unique_ptr<MeteredPolicy> policy_;
   machine::Machine machine_;
-  memory::HostStore host_;
+  memory::HostStore host_;               // of what is swapped out
+  std::unique_ptr<SpillThread> spill_;   // the same, if it goes to disk
+  std::uint64_t spilled_before_ = 0;     // bytes, to other directories
+  double stall_seconds_ = 0;
+  std::deque<SpillThread::Result> ended_;  // transfers that the machine has not been told of
   ValuePool values_;
   OperationTable operations_{values_};
   ErrorLedger errors_;
@@ -167,6 +187,7 @@ class Executor {
   std::vector<View> in_views_, out_views_;
   std::vector<std::size_t> sizes_;
   std::vector<std::uint64_t> scratch_ids_, delete_ids_;
+  std::vector<machine::Slot> soon_;
   struct Sample {
     std::size_t live = 0, committed = 0;
   };

@@ -17,7 +17,9 @@ struct MemoryReport {
   std::size_t workspace_bytes = 0;   // largest of an operation since the last reset
   std::size_t operation_bytes = 0;   // largest working set of one since then: distinct inputs, outputs and workspace
   std::size_t largest_hole_bytes = 0;
-  std::size_t swapped_bytes = 0;     // on the host, outside the budget
+  std::size_t swapped_bytes = 0;     // outside the budget: in the spill directory, or on the host where none is set
+  std::size_t staging_bytes = 0;     // buffer of the spill directory: part of committed_bytes and of peak_bytes
+  std::uint64_t spilled_bytes = 0;   // written to spill directories so far
   std::size_t live_tensors = 0, ghosts = 0;
   std::uint64_t operators = 0;       // applied, fused ones counted each
   std::uint64_t recomputed_ops = 0, evictions = 0;
@@ -26,6 +28,7 @@ struct MemoryReport {
   double decision_seconds = 0;                         // of all that the policy did, estimated from a sample
   std::uint64_t steps = 0;                             // that have ended
   std::uint64_t tuned_step = 0;                        // at whose end a tuning took effect first; 0: none has
+  double stall_seconds = 0;          // that the worker waited for the spill directory
 };
 
 }  // namespace regrow

@@ -85,6 +85,15 @@ class MeteredPolicy final : public machine::Policy {
     ns_ += took;
     return id;
   }
+  StorageId next_to_write(std::uint8_t device, std::size_t bytes) override {
+    const Timer timer(*this);
+    return policy_->next_to_write(device, bytes);
+  }
+  bool prefers_writing(StorageId id) override {
+    const Timer timer(*this);
+    return policy_->prefers_writing(id);
+  }
+  void moved(std::size_t bytes, double seconds, bool written) override { policy_->moved(bytes, seconds, written); }
   bool expects_use(StorageId id) override {
     const Timer timer(*this);
     return policy_->expects_use(id);

@@ -28,7 +28,7 @@ class OldestFirst : public Policy {
   void erased(StorageId) override {}
   StorageId victim(std::uint8_t device, std::size_t) override {
     for (StorageId id : order_) {
-      if (evictable((*graph_)[id]) && (*graph_)[id].device == device) return id;
+      if (evictable(*graph_, (*graph_)[id]) && (*graph_)[id].device == device) return id;
     }
     return none;
   }

@@ -26,6 +26,9 @@ struct Settings {
   bool reads_fail = false;           // likewise: what is swapped out may be lost
   bool pages_fail = false;           // one in four: the system refuses them
   bool evicts = false;               // by a policy that names any victim
+  bool spills = false;               // most of the time: what goes may be written out
+  bool writes_fail = false;          // one in three
+  bool ahead = false;                // transfers before there is need, that end some time
 };
 
 class RandomProgram {
@@ -39,6 +42,9 @@ class RandomProgram {
       shell_.regrow_error = [this] { return draw(8) == 0 ? next_error() : 0; };
     }
     if (settings_.reads_fail) shell_.read_error = [this] { return draw(8) == 0 ? next_error() : 0; };
+    if (settings_.writes_fail) shell_.write_error = [this] { return !writes_succeed_ && draw(3) == 0 ? next_error() : 0; };
+    if (settings_.spills) shell_.set_spill(true, draw(3) * granule);
+    if (settings_.ahead) shell_.begin_error = [this] { return draw(8) == 0; };
     if (settings_.pages_fail) shell_.refuse_pages = [this] { return draw(4) == 0 && ++refused_pages_ > 0; };
   }
 
@@ -143,6 +149,20 @@ class RandomProgram {
 
   void expect_value_in_larger_budgets(Slot slot) {
     ++refusals_;
+    expect_refusal_was_due();
+    const bool before = std::exchange(writes_succeed_, true);
+    for_sure_in_larger_budgets(slot);
+    writes_succeed_ = before;
+  }
+
+  // With spilling, nothing is refused that would fit if all but what is pinned were written out.
+  void expect_refusal_was_due() {
+    if (!shell_.machine.spills() || settings_.writes_fail || shell_.no_pages) return;
+    const Usage usage = shell_.machine.usage(shell_.refusing_device);
+    if (shell_.smallest <= usage.budget_bytes) throw std::logic_error("refused in a budget that suffices");
+  }
+
+  void for_sure_in_larger_budgets(Slot slot) {
     for (int attempt = 0; attempt < settings_.devices; ++attempt) {
       shell_.set_budget(shell_.smallest, shell_.refusing_device);
       if (shell_.machine.refused() != 0) throw std::logic_error("a budget that suffices is refused");
@@ -191,7 +211,7 @@ class RandomProgram {
     shell_.fill_error = chance(20) ? next_error() : 0;
     shell_.put(slot, bytes, tensor.value, tensor.device);
     tensor.error = shell_.refused ? shell_.refusal_error : shell_.fill_error;
-    if (shell_.refused) ++refusals_;
+    if (shell_.refused) ++refusals_, expect_refusal_was_due();
   }
 
   void del(Slot slot) {
@@ -302,6 +322,7 @@ class RandomProgram {
     for (Slot slot : drawn.deletes) forget(slot);
     if (!shell_.refused) return;
     ++refusals_;
+    if (!drawn.spec.measure) expect_refusal_was_due();
     const bool unchanged = !settings_.evicts && !settings_.reads_fail && drawn.deletes.empty() && before_it == disturbances();
     if (unchanged && before != standing()) {
       throw std::logic_error("a refused operation left traces");
@@ -313,7 +334,9 @@ class RandomProgram {
   // In the budget that the refusal named, the same operation is not refused again.
   void repeat(Drawn& drawn) {
     const auto refuse_pages = std::exchange(shell_.refuse_pages, nullptr);
+    const bool before = std::exchange(writes_succeed_, true);
     repeat_in_larger_budgets(drawn);
+    writes_succeed_ = before;
     shell_.refuse_pages = refuse_pages;
   }
 
@@ -367,10 +390,24 @@ class RandomProgram {
   void change_budget() {
     const std::uint8_t device = some_device();
     const std::size_t live = shell_.machine.usage(device).live_bytes;
+    if (settings_.spills) {
+      const std::size_t granules = live * (200 + draw(1200)) / 1000 / granule + 3 + draw(8);
+      return shell_.set_budget(chance(100) ? 0 : granules * granule, device);
+    }
     shell_.set_budget(chance(100) ? 0 : (live * (800 + draw(700)) / 1000 / granule + 1 + draw(4)) * granule, device);
   }
 
+  void look_ahead() {
+    if (chance(500)) {
+      std::vector<Slot> soon;
+      for (std::uint64_t k = draw(4); k-- > 0 && !live_.empty();) soon.push_back(some());
+      shell_.look_ahead(soon);
+    }
+    if (shell_.transfers() > 0 && chance(300)) shell_.end_transfer(draw(shell_.transfers()));
+  }
+
   void step() {
+    if (settings_.ahead) look_ahead();
     if (live_.size() > settings_.most_live && chance(700)) return del(some());
     if (settings_.budgets_per_mille > 0 && chance(static_cast<unsigned>(settings_.budgets_per_mille))) return change_budget();
     if (live_.empty()) return put();
@@ -384,6 +421,7 @@ class RandomProgram {
     if (kind < 970) return expect(some());
     if (kind < 980) return exported_.empty() || chance(400) ? export_one() : unexport();
     if (kind < 985) return apply_failed();
+    if (kind < 988 && settings_.spills) return shell_.set_spill(chance(800), draw(3) * granule);
     if (kind < 990) {
       recording_ = chance(700);
       return shell_.machine.set_recording(recording_);
@@ -402,7 +440,7 @@ class RandomProgram {
   ErrorId errors_ = 1'000'000;
   std::uint64_t refusals_ = 0, plans_ = 0, refused_pages_ = 0;
   int step_ = 0;
-  bool recording_ = true;
+  bool recording_ = true, writes_succeed_ = false;
 };
 
 struct Outcome : Counters {
@@ -461,6 +499,46 @@ TEST(MachineRandom, WhateverIsEvictedComesBack) {
   EXPECT_GT(recomputed, 10'000u);
   EXPECT_GT(refusals, 1000u);
   EXPECT_GT(bounded, 100u);
+}
+
+TEST(MachineRandom, WhateverIsWrittenOutComesBackAndNothingIsRefusedThatFits) {
+  std::uint64_t evicted = 0, written = 0, read = 0, recomputed = 0, refusals = 0, bounded = 0;
+  for (std::uint64_t seed = 1; seed <= 3000 && !HasFailure(); ++seed) {
+    const Outcome outcome = run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .most_live = 8 + seed % 16,
+                                         .least_ghosts = seed % 5 == 0 ? 3u : 20'000u, .budgets_per_mille = 40, .evicts = true,
+                                         .spills = true});
+    evicted += outcome.evicted, recomputed += outcome.recomputed, refusals += outcome.refusals, bounded += outcome.bounded_plans;
+    written += outcome.written, read += outcome.swapped_in;
+  }
+  EXPECT_GT(evicted, 10'000u);
+  EXPECT_GT(written, 10'000u);
+  EXPECT_GT(read, 10'000u);
+  EXPECT_GT(evicted, written) << "what has a copy goes for nothing";
+  EXPECT_GT(recomputed, 10'000u);
+  EXPECT_GT(refusals, 1000u);
+  EXPECT_GT(bounded, 100u);
+}
+
+TEST(MachineRandom, TransfersAheadOfNeedChangeNoValue) {
+  std::uint64_t written = 0, read = 0, refusals = 0;
+  for (std::uint64_t seed = 1; seed <= 3000 && !HasFailure(); ++seed) {
+    const Outcome outcome = run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .most_live = 8 + seed % 16,
+                                         .least_ghosts = seed % 5 == 0 ? 3u : 20'000u, .budgets_per_mille = 40,
+                                         .reads_fail = seed % 3 == 0, .pages_fail = seed % 7 == 0, .evicts = true, .spills = true,
+                                         .writes_fail = seed % 4 == 0, .ahead = true});
+    written += outcome.written_ahead, read += outcome.read_ahead, refusals += outcome.refusals;
+  }
+  EXPECT_GT(written, 10'000u);
+  EXPECT_GT(read, 5'000u);
+  EXPECT_GT(refusals, 1000u);
+}
+
+TEST(MachineRandom, WhereWritesAndReadsFailTheRestStaysRight) {
+  for (std::uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
+    run_program({.seed = seed, .steps = 200, .devices = 1 + static_cast<int>(seed % 2), .budgets_per_mille = 40,
+                 .recomputations_fail = seed % 7 == 0, .reads_fail = seed % 3 != 0, .pages_fail = seed % 5 == 0, .evicts = true,
+                 .spills = true, .writes_fail = seed % 3 != 1});
+  }
 }
 
 TEST(MachineRandom, EvictionsAndRecomputationsThatFail) {

@@ -54,6 +54,8 @@ class ModelShell {
   std::function<ErrorId()> regrow_error;  // asked at each recomputation
   std::function<bool()> refuse_pages;     // asked when pages are to be committed or moved
   std::function<ErrorId()> read_error;    // asked when something is to be swapped in: its copy is lost
+  std::function<ErrorId()> write_error;   // asked when something is to be swapped out
+  std::function<bool()> begin_error;      // asked when a transfer is to begin ahead of need
   ErrorId refusal_error = 1000;           // handed out at the next refusal, then counted up
 
   // What the last command did.
@@ -93,11 +95,25 @@ class ModelShell {
   void drop(Slot slot) { machine.drop(slot), carry_out(); }
   void swap_out(Slot slot) { machine.swap_out(slot), carry_out(); }
   void swap_in(Slot slot) { machine.swap_in(slot), carry_out(); }
+  void look_ahead(const std::vector<Slot>& soon) { machine.look_ahead(soon), carry_out(); }
+  // One of the transfers that are under way ends.
+  void end_transfer(std::size_t which) {
+    const StorageId storage = std::next(transfers_.begin(), static_cast<std::ptrdiff_t>(which))->first;
+    const Completion completion = end_of(storage);
+    machine.transferred(storage, completion);
+    carry_out();
+  }
+  std::size_t transfers() const { return transfers_.size(); }
   void unexport(StorageId storage) { machine.unexport(storage), carry_out(); }
   void set_budget(std::size_t bytes, std::uint8_t device = 0) {
     machine.set_budget(device, bytes);
     carry_out();
-    if (machine.refused() == 0) memory_[device].limit = bytes;
+    learn_limits();
+  }
+  void set_spill(bool on, std::size_t staging = 0) {
+    machine.set_spill(on, staging);
+    carry_out();
+    learn_limits();
   }
   // Its value; it must be good, and the fetch must not be refused.
   Value value(Slot slot) {
@@ -157,6 +173,13 @@ class ModelShell {
     std::set<std::uint64_t> granules;  // committed
     std::size_t limit = 0;
   };
+
+  void learn_limits() {
+    for (std::size_t device = 0; device < memory_.size(); ++device) {
+      const Usage usage = machine.usage(static_cast<std::uint8_t>(device));
+      memory_[device].limit = usage.budget_bytes > 0 ? usage.budget_bytes - usage.staging_bytes : 0;
+    }
+  }
 
   std::uint64_t check_budgets() const {
     for (const Memory& each : memory_) {
@@ -219,6 +242,31 @@ class ModelShell {
     return {.error = refuses ? 1u : 0u};
   }
 
+  // What stands there now is what is written; what was written comes to stand there.
+  Completion end_of(StorageId storage) {
+    const auto found = transfers_.find(storage);
+    if (found == transfers_.end()) throw std::logic_error("no such transfer is under way");
+    const auto [out, operand] = found->second;
+    transfers_.erase(found);
+    if (out) {
+      if (const ErrorId error = write_error ? write_error() : 0; error != 0) return {.error = error};
+      if (!host_.emplace(storage, read(operand)).second) throw std::logic_error("swapped out twice");
+      return {.seconds = 1e-6};
+    }
+    const auto kept = host_.find(storage);
+    if (kept == host_.end()) throw std::logic_error("swapped in without a copy");
+    if (const ErrorId error = read_error ? read_error() : 0; error != 0) return host_.erase(kept), Completion{.error = error};
+    write(operand.device, operand.place, kept->second);
+    return {.seconds = 1e-6};
+  }
+
+  Completion begin_transfer(const Action& action) {
+    if (begin_error && begin_error()) return {.error = 1};
+    const bool out = action.kind == Action::Kind::write_ahead;
+    if (!transfers_.emplace(action.operand.storage, Transferring{out, action.operand}).second) throw std::logic_error("two transfers");
+    return {};
+  }
+
   Completion run(const Action& action) {
     if (retired_.contains(action.payload)) throw std::logic_error("a retired operation runs");
     if (keep_record) ran.push_back({action.payload, action.regrow});
@@ -249,15 +297,16 @@ class ModelShell {
         return {.error = measure_error, .sizes = sizes};
       case Action::Kind::run: return run(action);
       case Action::Kind::swap_out:
+        if (const ErrorId error = write_error ? write_error() : 0; error != 0) return {.error = error};
         if (!host_.emplace(storage, read(action.operand)).second) throw std::logic_error("swapped out twice");
-        return {};
+        return {.seconds = 1e-6};
       case Action::Kind::swap_in: {
         const auto found = host_.find(storage);
         if (found == host_.end()) throw std::logic_error("swapped in without a host copy");
         if (const ErrorId error = read_error ? read_error() : 0; error != 0) return host_.erase(found), Completion{.error = error};
         write(action.device, action.operand.place, found->second);
-        host_.erase(found);
-        return {};
+        if (!action.keep) host_.erase(found);
+        return {.seconds = 1e-6};
       }
       case Action::Kind::refuse:
         refused = true;
@@ -270,6 +319,12 @@ class ModelShell {
         if (host_.erase(storage) == 0) throw std::logic_error("no host copy to forget");
         return {};
       case Action::Kind::released: return {};
+      case Action::Kind::write_ahead:
+      case Action::Kind::read_ahead: return begin_transfer(action);
+      case Action::Kind::await: return end_of(storage);
+      case Action::Kind::cancel:
+        if (transfers_.erase(storage) == 0) throw std::logic_error("no transfer to cancel");
+        return {};
       case Action::Kind::erased: return foreign_.erase(storage), Completion{};
       case Action::Kind::retired:
         if (!retired_.insert(action.payload).second) throw std::logic_error("retired twice");
@@ -280,6 +335,11 @@ class ModelShell {
 
   std::vector<Memory> memory_;
   std::unordered_map<StorageId, Value> host_, foreign_;
+  struct Transferring {
+    bool out;
+    Operand operand;
+  };
+  std::map<StorageId, Transferring> transfers_;
   std::set<Payload> retired_;
   std::vector<Value> inputs_;
 };

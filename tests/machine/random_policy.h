@@ -23,15 +23,32 @@ class RandomPolicy : public Policy {
   double ran(std::uint64_t, double seconds, bool) override { return seconds; }
   void entered(StorageId id) override {
     require(offered_.insert(id).second, id, "enters twice");
-    require((*graph_)[id].where == Where::memory && (*graph_)[id].recipe != none, id, "enters and may not go");
+    require((*graph_)[id].where == Where::memory && ((*graph_)[id].recipe != none || graph_->spills()), id, "enters and may not go");
   }
-  void left(StorageId id) override { offered_.erase(id); }
-  void used(StorageId id) override { require(offered_.contains(id), id, "is used and never entered"); }
+  void left(StorageId id) override { offered_.erase(id), pinned_.erase(id); }
+  void used(StorageId id) override {
+    require(offered_.contains(id), id, "is used and never entered");
+    pinned_.erase(id);
+  }
   void erased(StorageId id) override { require(!offered_.contains(id), id, "is erased and has not left"); }
   StorageId victim(std::uint8_t device, std::size_t) override {
     std::vector<StorageId> may_go;
     for (StorageId id : offered_) {
-      if (evictable((*graph_)[id]) && (*graph_)[id].device == device) may_go.push_back(id);
+      if ((*graph_)[id].pins > 0) pinned_.insert(id);  // not looked at again before it is told that it is used
+      if (evictable(*graph_, (*graph_)[id]) && (*graph_)[id].device == device && !pinned_.contains(id)) may_go.push_back(id);
+    }
+    return may_go.empty() ? none : may_go[random_() % may_go.size()];
+  }
+  bool prefers_writing(StorageId id) override {
+    require(evictable(*graph_, (*graph_)[id]) && !(*graph_)[id].copied, id, "is asked about and need not be");
+    return random_() % 2 == 0;
+  }
+  StorageId next_to_write(std::uint8_t device, std::size_t) override {
+    std::vector<StorageId> may_go;
+    for (StorageId id : offered_) {
+      const Storage& storage = (*graph_)[id];
+      const bool stands = evictable(*graph_, storage) && storage.device == device;
+      if (stands && !storage.copied && storage.transfer == Transfer::none) may_go.push_back(id);
     }
     return may_go.empty() ? none : may_go[random_() % may_go.size()];
   }
@@ -46,7 +63,7 @@ class RandomPolicy : public Policy {
   }
   std::mt19937_64 random_;
   const Graph* graph_ = nullptr;
-  std::set<StorageId> offered_;
+  std::set<StorageId> offered_, pinned_;
 };
 
 }  // namespace regrow::machine

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "regrow/kernels/columns.h"
 #include "regrow/kernels/convert.h"
@@ -36,10 +37,13 @@ struct NormRows {
 HWY_BEFORE_NAMESPACE();
 namespace regrow::kernels::HWY_NAMESPACE {
 
-// body(first element, how many) for every sixteen elements of a row.
+// body(first element, how many) for every sixteen elements of a row; where all sixteen are there, the number is a constant, or
+// the compiler keeps vectors in memory to fill them up.
 template <class Body>
 HWY_INLINE void for_lanes(std::int64_t length, Body&& body) {
-  for (std::int64_t j = 0; j < length; j += wide_lanes) body(j, std::min(wide_lanes, length - j));
+  std::int64_t j = 0;
+  for (; j + wide_lanes <= length; j += wide_lanes) body(j, std::integral_constant<std::int64_t, wide_lanes>());
+  if (j < length) body(j, length - j);
 }
 
 struct RowStatistics {
@@ -47,8 +51,8 @@ struct RowStatistics {
 };
 
 // The first n lanes, zeros behind them.
+HWY_INLINE WideLanes only(const WideLanes& x, std::integral_constant<std::int64_t, wide_lanes>) { return x; }
 HWY_INLINE WideLanes only(const WideLanes& x, std::int64_t n) {
-  if (n >= wide_lanes) return x;
   HWY_ALIGN double lanes[wide_lanes];
   wide_store(x, lanes);
   return wide_load(static_cast<const double*>(lanes), n);
@@ -60,12 +64,12 @@ RowStatistics statistics(const NormRows& rows, const T* x) {
   RowStatistics found;
   if (rows.how.centered) {
     WideLanes sum = wide_set(0);
-    for_lanes(rows.length, [&](std::int64_t j, std::int64_t n) HWY_ATTR { sum = sum + wide_load(x + j, n); });
+    for_lanes(rows.length, [&](std::int64_t j, auto n) HWY_ATTR { sum = sum + wide_load(x + j, n); });
     found.mean = wide_sum(sum) / count;
   }
   WideLanes square = wide_set(0);
   const WideLanes mean = wide_set(found.mean);
-  for_lanes(rows.length, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
+  for_lanes(rows.length, [&](std::int64_t j, auto n) HWY_ATTR {
     const WideLanes d = only(wide_load(x + j, n) - mean, n);
     square = square + d * d;
   });
@@ -80,7 +84,7 @@ void forward(const NormRows& rows, std::int64_t first, std::int64_t last) {
     T* out = reinterpret_cast<T*>(rows.out) + i * rows.length;
     const RowStatistics s = statistics(rows, x);
     const WideLanes mean = wide_set(s.mean), factor = wide_set(s.factor);
-    for_lanes(rows.length, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
+    for_lanes(rows.length, [&](std::int64_t j, auto n) HWY_ATTR {
       WideLanes y = (wide_load(x + j, n) - mean) * factor * wide_load(rows.weight + j);
       if (rows.how.centered) y = y + wide_load(rows.bias + j);
       wide_store(y, out + j, n);
@@ -100,7 +104,7 @@ void backward(const NormRows& rows, std::int64_t first, std::int64_t last, doubl
     const RowStatistics s = statistics(rows, x);
     const WideLanes mean = wide_set(s.mean), factor = wide_set(s.factor);
     WideLanes total = wide_set(0), along = wide_set(0);
-    for_lanes(rows.length, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
+    for_lanes(rows.length, [&](std::int64_t j, auto n) HWY_ATTR {
       const WideLanes g = wide_load(grad + j, n), c = wide_load(x + j, n) - mean, h = g * wide_load(rows.weight + j);
       total = total + h, along = along + h * only(c, n);
       wide_store(wide_load(weight_sum + j) + g * c * factor, weight_sum + j);
@@ -109,7 +113,7 @@ void backward(const NormRows& rows, std::int64_t first, std::int64_t last, doubl
     const double shift = rows.how.centered ? wide_sum(total) / count : 0;
     const WideLanes of_c = wide_set(-s.factor * s.factor * s.factor * (wide_sum(along) / count)),
                     rest = wide_set(-s.factor * shift);
-    for_lanes(rows.length, [&](std::int64_t j, std::int64_t n) HWY_ATTR {
+    for_lanes(rows.length, [&](std::int64_t j, auto n) HWY_ATTR {
       const WideLanes h = wide_load(grad + j, n) * wide_load(rows.weight + j), c = wide_load(x + j, n) - mean;
       wide_store(h * factor + c * of_c + rest, out + j, n);
     });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "regrow/cli/commands.h"
+#include "regrow/cli/engine_options.h"
 #include "regrow/cli/plan_report.h"
 #include "regrow/memory/spill_options.h"
 #include "regrow/remat/policies.h"
@@ -53,8 +54,10 @@ Command add_plan(CLI::App& app) {
   CLI::App* plan = app.add_subcommand("plan", "Replay a recorded program in smaller budgets: what each would cost.");
   plan->add_option("trace", options->trace, "a trace of `regrow train --trace`, or a published DTR log in plain form")->required();
   plan->add_option("--ratio", options->question.ratios, "budgets, as parts of the peak without one (default: 0.9 to 0.2)")
-      ->check(CLI::Range(0.0, 10.0));
-  plan->add_option("--budget", options->question.budgets, "budgets in bytes (512MiB)")->transform(CLI::AsSizeValue(false));
+      ->check(positive_number() & CLI::Range(0.0, 10.0));
+  plan->add_option("--budget", options->question.budgets, "budgets in bytes (512MiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::PositiveNumber);
   std::vector<std::string> names;
   for (std::string_view name : remat::policies) names.emplace_back(name);
   plan->add_option("--policy", options->question.policies, "policies (default: next-use)")->check(CLI::IsMember(names));

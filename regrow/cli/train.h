@@ -55,8 +55,8 @@ double learning_rate_factor(std::int64_t step);
 // The peak of the first steps without a budget. Shows nothing, keeps nothing.
 std::size_t unlimited_peak(const TrainOptions& options);
 
-// Shows its progress on stdout. `unlimited_peak_bytes`: what a budget of N% is a part of. Throws Error on bad data and bad checkpoints, UsageError where the checkpoint has gone further
-// than was asked for, and whatever the engine throws.
+// Shows its progress on stdout. `unlimited_peak_bytes`: what a budget of N% is a part of. Throws Error on bad data and bad checkpoints,
+// UsageError where the checkpoint has gone further than was asked for, and whatever the engine throws.
 TrainResult train(const TrainOptions& options, std::size_t unlimited_peak_bytes = 0);
 
 }  // namespace regrow::cli

@@ -89,8 +89,24 @@ Tensor std(const Tensor& x, const VarOptions& options, Site site) {
   return narrowed(sqrt(wide_var(x, options, site), site), x, site);
 }
 
+namespace {
+
+// The first step of log_sum_exp, which finds out what is wrong with its axes: told under the name that the caller knows.
+Tensor largest_for_log_sum_exp(const Tensor& x, const Axes& axis, Site site) {
+  try {
+    return max(x.detach(), {.axis = axis, .keepdims = true}, site);
+  } catch (const AsyncError&) {  // of a value, on its way
+    throw;
+  } catch (const Error& error) {
+    const std::string_view text = error.message();
+    fail_at(site, "log_sum_exp{}", text.substr(text.starts_with("max:") ? 3 : 0));
+  }
+}
+
+}  // namespace
+
 Tensor log_sum_exp(const Tensor& x, const LogSumExpOptions& options, Site site) {
-  const Tensor largest = max(x.detach(), {.axis = options.axis, .keepdims = true}, site);
+  const Tensor largest = largest_for_log_sum_exp(x, options.axis, site);
   const Tensor shift = where(isfinite(largest, site), largest, 0, site);
   const Tensor total = sum(exp(subtract(x, shift, site), site), {.axis = options.axis, .keepdims = true}, site);
   // Only -inf add up to 0: no gradient flows there.

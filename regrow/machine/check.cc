@@ -66,7 +66,9 @@ void check_storages(const Machine::State& state) {
     hold(storage.dead == (storage.slots + storage.exports == 0), "storage {}: dead or not", id);
     hold(storage.pins == 0, "storage {} is pinned between commands", id);
     hold(storage.where != Where::pending, "storage {} is pending between commands", id);
-    const bool may_go = evictable(graph, storage) && storage.bytes >= std::max(state.eviction.least_bytes, std::size_t{1});
+    const bool may_go = storage.where == Where::memory && (storage.recipe != none || state.graph.spills()) &&
+                        storage.exports == 0 && !storage.foreign && storage.place.bytes > 0 &&
+                        storage.bytes >= state.eviction.least_bytes;
     hold(!state.evicting || storage.offered == may_go, "storage {}: offered to the policy or not", id);
     std::uint32_t users = 0;
     EdgeId last = none;
@@ -77,7 +79,8 @@ void check_storages(const Machine::State& state) {
     }
     hold(users == readers[id], "storage {} lists {} readers, {} read it", id, users, readers[id]);
     hold(!storage.dead || users > 0, "storage {} is dead and kept without a reason", id);
-    hold(storage.kept == storage.dead && storage.held == (storage.dead && storage.recipe == none), "storage {}: kept or held", id);
+    hold(storage.kept == storage.dead && storage.held == (storage.dead && storage.recipe == none), "storage {}: kept or held",
+         id);
     hold(storage.recipe == none || graph.recipe(storage.recipe).exists, "storage {} has a recipe that does not exist", id);
     ++(storage.dead ? dead : live);
   }
@@ -101,7 +104,8 @@ void check_ledger(const Machine::State& state) {
     const bool arrives = storage.transfer == Transfer::in;
     const bool placed = (storage.where == Where::memory || arrives) && !storage.foreign && storage.bytes > 0;
     const auto under_way = std::count(state.under_way.begin(), state.under_way.end(), id);
-    hold(storage.transfer == Transfer::none ? under_way == 0 : under_way == 1 && storage.where == (arrives ? Where::host : Where::memory),
+    hold(storage.transfer == Transfer::none ? under_way == 0
+                                            : under_way == 1 && storage.where == (arrives ? Where::host : Where::memory),
          "storage {} is on the way, or not", id);
     hold(storage.place.bytes == (placed ? Placement::rounded(storage.bytes) : 0), "storage {} of {} bytes occupies {}", id,
          storage.bytes, storage.place.bytes);
@@ -121,8 +125,8 @@ void check_ledger(const Machine::State& state) {
          usage.live_bytes);
     hold(usage.swapped_bytes == swapped[device], "device {}: {} bytes are swapped, {} counted", device, swapped[device],
          usage.swapped_bytes);
-    hold(usage.budget_bytes == 0 || usage.committed_bytes <= usage.budget_bytes, "device {}: {} committed, the budget is {}", device,
-         usage.committed_bytes, usage.budget_bytes);
+    hold(usage.budget_bytes == 0 || usage.committed_bytes <= usage.budget_bytes, "device {}: {} committed, the budget is {}",
+         device, usage.committed_bytes, usage.budget_bytes);
     hold(usage.peak_bytes >= usage.live_bytes, "device {}: the peak is below what is live", device);
   }
 }
@@ -174,7 +178,8 @@ void check_reachable(const Machine::State& state) {
       if (!serves[id]) serves[id] = true, stack.push_back(id);
     }
   }
-  for (StorageId id = 0; id < graph.most_storages(); ++id) hold(!graph[id].exists || serves[id], "ghost {} serves nothing live", id);
+  for (StorageId id = 0; id < graph.most_storages(); ++id)
+    hold(!graph[id].exists || serves[id], "ghost {} serves nothing live", id);
 }
 
 // Groups are complete, their sums right, and none that must be cut has been left.
@@ -208,7 +213,8 @@ void check_keeping(const Machine::State& state) {
     held.erase(std::unique(held.begin(), held.end()), held.end());
     for (StorageId id : held) held_bytes += graph[id].bytes, same_group(id, g);
     grouped += size;
-    hold(size == group.size && held.size() == group.held && held_bytes == group.held_bytes && frontier_bytes == group.frontier_bytes,
+    hold(size == group.size && held.size() == group.held && held_bytes == group.held_bytes &&
+             frontier_bytes == group.frontier_bytes,
          "group {}: {} recipes, {} held ({} bytes), frontier {}; counted {}, {}, {}, {}", g, size, held.size(), held_bytes,
          frontier_bytes, group.size, group.held, group.held_bytes, group.frontier_bytes);
     const std::vector<GroupId>& changed = state.keeping.changed();

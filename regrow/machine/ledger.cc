@@ -6,7 +6,7 @@ namespace regrow::machine {
 void Ledger::set_budget(std::uint8_t device, std::size_t bytes) noexcept {
   Device& its = *devices_[device];
   its.budget = bytes;
-  its.limit = bytes > 0 ? bytes - its.staging : 0;
+  its.limit = bytes > 0 ? (memory_ > 0 ? std::min(bytes, memory_) : bytes) - its.staging : 0;
   its.placement.set_limit(bytes > 0 ? its.limit : memory_);
   bounded_ = std::any_of(devices_.begin(), devices_.end(), [](const auto& each) { return each->limit > 0; });
   ++relief_;

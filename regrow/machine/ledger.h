@@ -43,7 +43,8 @@ class Ledger {
 
   std::uint8_t devices() const noexcept { return static_cast<std::uint8_t>(devices_.size()); }
   Placement& placement(std::uint8_t device) noexcept { return devices_[device]->placement; }
-  std::size_t limit(std::uint8_t device) const noexcept { return devices_[device]->limit; }  // of what is placed
+  // Of what is placed: the budget, or the system's memory where that is less, without the staging; 0: there is no budget.
+  std::size_t limit(std::uint8_t device) const noexcept { return devices_[device]->limit; }
   std::size_t occupied(std::uint8_t device) const noexcept { return devices_[device]->placement.occupied(); }
   std::size_t charged(std::uint8_t device) const noexcept { return devices_[device]->placement.charged(); }
   bool bounded() const noexcept { return bounded_; }  // any device has a budget

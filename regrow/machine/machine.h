@@ -32,7 +32,7 @@ class Policy;
 struct Config {
   int devices = 1;
   std::size_t reserve_bytes = std::size_t{1} << 40;  // address space of each device's arena
-  std::size_t memory_bytes = 0;                      // of the system: what a device without a budget may take; 0: anything
+  std::size_t memory_bytes = 0;                      // of the system: what a device may take whatever its budget; 0: anything
   std::size_t least_ghosts = 20'000;                 // ghosts are bounded by max(this, 4 x live storages)
   Policy* policy = nullptr;                          // as Eviction::policy, to begin with
 };

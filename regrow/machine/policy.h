@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who names victims. The machine decides that room is needed, what may go, and carries it out; a policy says which goes first. What it
-// says can cost time, never a value. One thread: that of the machine.
+// Who names victims. The machine decides that room is needed, what may go, and carries it out; a policy says which goes first.
+// What it says can cost time, never a value. One thread: that of the machine.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace regrow::machine {
 
-// May its bytes go, to be made again later, or read back?
+// May its bytes go, to be made again later, or read back? What is smaller than the smallest victim is never offered.
 inline bool evictable(const Graph& graph, const Storage& storage) noexcept {
-  return storage.where == Where::memory && (storage.recipe != none || graph.spills()) && storage.pins == 0 && storage.exports == 0 &&
-         !storage.foreign && storage.place.bytes > 0;
+  return storage.offered && storage.where == Where::memory && (storage.recipe != none || graph.spills()) && storage.pins == 0 &&
+         storage.exports == 0 && !storage.foreign && storage.place.bytes > 0;
 }
 
 class Policy {
@@ -24,8 +24,9 @@ class Policy {
   // The graph that all ids are of. What was known about storages is forgotten; what was learnt about the stream and costs is not.
   virtual void attach(const Graph& graph) = 0;
 
-  // An operation of the program (not a recomputation): called when its outputs exist and before it runs. An output that is a view is
-  // the storage of its input. A value that is asked for counts as an operation with key 0 that reads it, and is not followed by ran().
+  // An operation of the program (not a recomputation): called when its outputs exist and before it runs. An output that is a view
+  // is the storage of its input. A value that is asked for counts as an operation with key 0 that reads it, and is not followed
+  // by ran().
   virtual void issued(std::uint64_t key, std::span<const StorageId> inputs, std::span<const StorageId> outputs) = 0;
   // An operation has run. Returns what a run of it should be expected to take: kept as Recipe::seconds.
   virtual double ran(std::uint64_t key, double seconds, bool regrow) = 0;

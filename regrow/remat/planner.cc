@@ -75,18 +75,24 @@ PlanAnswer plan(const Trace& trace, const PlanQuestion& question) {
   answer.floor_bytes = question.disk ? floor_with_disk(trace, question.disk.staging_bytes) : floor_bytes(trace, !published);
   answer.own_seconds = trace.seconds();
   const auto peak = static_cast<double>(answer.peak_bytes);
-  std::vector<std::size_t> budgets = question.budgets;
-  for (double ratio : question.ratios) budgets.push_back(static_cast<std::size_t>(ratio * peak));
-  std::sort(budgets.begin(), budgets.end());
-  budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
+  struct Asked {
+    std::size_t budget;
+    double ratio;
+  };
+  std::vector<Asked> asked;  // ratios first: a budget that is asked for in both ways keeps the ratio as it was given
+  for (double ratio : question.ratios) asked.push_back({std::max<std::size_t>(static_cast<std::size_t>(ratio * peak), 1), ratio});
+  for (std::size_t budget : question.budgets) asked.push_back({budget, static_cast<double>(budget) / peak});
+  std::stable_sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.budget < b.budget; });
+  const auto same = [](const Asked& a, const Asked& b) { return a.budget == b.budget; };
+  asked.erase(std::unique(asked.begin(), asked.end(), same), asked.end());
   std::vector<double> bounds;
-  for (std::size_t budget : budgets) bounds.push_back(lower_bound(trace, budget));
+  for (const Asked& each : asked) bounds.push_back(lower_bound(trace, each.budget));
   for (const std::string& name : question.policies) {
     require(!published || name != "coop", "plan: coop chooses by addresses, which the published rules do not have");
     Contender contender(trace, question, name, answer.peak_bytes);
-    for (std::size_t i = 0; i < budgets.size(); ++i) {
-      PlanResult result = contender.run(budgets[i]);
-      result.ratio = static_cast<double>(budgets[i]) / peak;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      PlanResult result = contender.run(asked[i].budget);
+      result.ratio = asked[i].ratio;
       result.lower_bound = bounds[i];
       answer.results.push_back(std::move(result));
     }

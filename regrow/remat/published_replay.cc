@@ -196,6 +196,7 @@ class PublishedReplay {
     machine::Storage& storage = graph_[id];
     storage.where = Where::memory;
     storage.place.bytes = storage.bytes;
+    storage.offered = true;
     used_ += storage.bytes;
     outcome_.peak_bytes = std::max(outcome_.peak_bytes, used_);
     if (storage.recipe != none) policy_.entered(id);

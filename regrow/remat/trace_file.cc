@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <ostream>
@@ -265,8 +266,11 @@ Trace parse_trace(std::string_view text, std::string_view origin) {
 Trace read_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   require(file.good(), "trace: cannot open {}", path);
+  require(!std::filesystem::is_directory(path), "trace: {}: a folder", path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_trace(text, path);
+  Trace trace = parse_trace(text, path);
+  require(trace.operations() > 0, "trace: {}: holds no operation", path);
+  return trace;
 }
 
 void write_trace(const Trace& trace, std::ostream& out) {

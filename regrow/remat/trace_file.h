@@ -25,7 +25,7 @@
 
 namespace regrow::remat {
 
-// Either format, told apart by the first line. Errors name the line.
+// Either format, told apart by the first line. Errors name the line. A file must hold an operation.
 Trace read_trace(const std::string& path);
 Trace parse_trace(std::string_view text, std::string_view origin);
 void write_trace(const Trace& trace, std::ostream& out);

@@ -38,7 +38,7 @@ Tuning::Tuning(const Trace& trace, std::size_t peak, std::size_t walk, const Dis
 Outcome Tuning::run(const NextUseSettings& settings, std::size_t budget) const {
   NextUsePolicy policy(settings);
   policy.learn(history_);
-  return replay(trace_, &policy, budget, disk_);
+  return replay(trace_, &policy, std::max<std::size_t>(budget, 1), disk_);  // 0 would be none
 }
 
 bool Tuning::works(std::size_t budget) const {

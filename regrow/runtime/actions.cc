@@ -93,7 +93,9 @@ std::byte* Executor::base_of(const machine::Operand& operand) {
 
 void Executor::views_of(std::span<const machine::Operand> operands, std::span<Value* const> values, std::vector<View>& out) {
   out.clear();
-  for (std::size_t i = 0; i < values.size(); ++i) out.push_back({&values[i]->desc, base_of(operands[i]) + values[i]->offset});
+  // No operands: only shapes are read (reads_values).
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out.push_back({&values[i]->desc, operands.empty() ? nullptr : base_of(operands[i]) + values[i]->offset});
 }
 
 machine::Completion Executor::run(const Action& action) {
@@ -215,7 +217,7 @@ machine::Completion Executor::refuse(const Action& action, const Command& comman
   } else if (command.kind == Command::Kind::set_budget) {
     failure.message = fmt::format("set_memory_budget: {} of {} are held and cannot go, more than {}", format_bytes(action.required),
                                   to_string(Device(action.device)), format_bytes(command.value));
-  } else if (budget == 0) {
+  } else if (budget == 0 || budget > memory::system_memory_bytes()) {
     failure.message = fmt::format("{}: {} do not fit {}: the system has {} for it", what, format_bytes(action.required),
                                   to_string(Device(action.device)), format_bytes(memory::system_memory_bytes()));
   } else {

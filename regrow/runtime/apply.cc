@@ -4,6 +4,7 @@
 
 #include "regrow/base/hash.h"
 #include "regrow/runtime/executor.h"
+#include "regrow/runtime/host_compute.h"
 
 namespace regrow::runtime {
 
@@ -12,6 +13,10 @@ void Executor::apply(Command& command) {
   for (SlotIndex slot : command.inputs)
     if (inherited == 0) inherited = error_of(slot);
   if (command.infer_late && inherited == 0 && !infer_late(command)) return;
+  if (inherited != 0 && !reads_values(command.op->record())) {  // the machine does not hear of its inputs
+    recorder_.give_up();
+    return poison(command, inherited);
+  }
   current_ = operations_.create();
   load(command, operations_[current_]);
   machine::ApplySpec spec = submit(command, current_);
@@ -81,7 +86,7 @@ machine::ApplySpec Executor::submit(Command& command, machine::Payload payload) 
   else if (!operation.inputs.empty()) spec.device = operation.inputs[0]->desc.device.index;
   spec.measure = !described;
   if (record.workspace && described) spec.workspace = workspace_bytes(*operation.op, in_descs_, out_descs_);
-  spec.inputs = {command.inputs.data(), command.inputs.size()};
+  if (reads_values(record)) spec.inputs = {command.inputs.data(), command.inputs.size()};
   spec.outputs = output_specs_;
   spec.deletes = deletes_;
   machine_.apply(spec);

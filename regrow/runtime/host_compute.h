@@ -5,12 +5,15 @@
 #include <span>
 #include <vector>
 
-#include "regrow/ops/op.h"
+#include "regrow/ops/var.h"
 #include "regrow/tensor/host_array.h"
 
 namespace regrow::runtime {
 
 inline constexpr std::int64_t most_host_elements = 32;
+
+// False: the shapes of its inputs are all that it needs, so that nothing is computed again, or read back, for its sake.
+inline bool reads_values(const OpRecord& record) { return &record != &record_of<"shape_of">(); }
 
 // Fills `values` with the outputs, row-major. `in` may be empty arrays for an operator that reads descriptors only; `out` is what was
 // inferred for `descs`. False: it failed, and should be issued, so that the error is what it would have been there.

@@ -120,7 +120,7 @@ void Channel::Core::name(Slot& slot, Command& command) noexcept {
 // values are worth it: shapes, and the arithmetic on them.
 bool Channel::Core::host_computable(const OpRecord& record) const noexcept {
   if (in_slots_.empty() || !options_.enable_host_compute || record.replay != Replay::pure || record.state) return false;
-  const bool values_needed = &record != &record_of<"shape_of">();
+  const bool values_needed = runtime::reads_values(record);
   for (const Slot* slot : in_slots_)
     if (values_needed ? !slot->has_host : !slot->desc.known) return false;
   for (const OutDesc& out : inferred_)

@@ -180,9 +180,9 @@ TEST(Faults, PrintingWaitsForTheValue) {
   EXPECT_EQ(sum(slow()).item<double>(), 8);
 }
 
-// B042: what the user made cannot go; a budget that it exceeds is an error and not a wish.
+// B042: what the user put there cannot go (a leaf that an operator made can); a budget that it exceeds is an error and not a wish.
 TEST(Faults, LeavesThatExceedTheBudgetAreAnError) {
-  const Tensor parameters = full({1 << 18}, 0.5).requires_grad();
+  const Tensor parameters = tensor(std::vector<float>(1 << 18, 0.5f)).requires_grad();
   parameters.wait();
   EXPECT_THAT(message_of([] { set_memory_budget(MiB(1)); }), HasSubstr("held"));
   EXPECT_EQ(memory().budget_bytes, 0u);
@@ -232,7 +232,22 @@ TEST(Faults, GradientsThroughReductionsOverNothingHaveTheShapeOfTheirInput) {
     sum(reduce(x)).backward();
     EXPECT_EQ(x.grad().shape(), (Shape{2, 0}));
   }
-  EXPECT_THROW(log_sum_exp(zeros({2, 0}), {.axis = 1}), Error);  // as SciPy: there is no largest
+}
+
+// As SciPy: there is no largest. The error names the function that was called, not one of its parts.
+TEST(Faults, LogSumExpOfNothingIsItsOwnError) {
+  const auto error_of = [](const Tensor& x, std::int64_t axis) -> std::string {
+    try {
+      log_sum_exp(x, {.axis = axis});
+      return "none";
+    } catch (const Error& error) {
+      return error.message();
+    }
+  };
+  EXPECT_EQ(error_of(zeros({2, 0}), 1), "log_sum_exp: nothing to reduce in (2, 0) over the axes (1,) (inputs: f32(2, 0))");
+  EXPECT_THAT(error_of(zeros({2, 3}), 2), testing::StartsWith("log_sum_exp: "));
+  EXPECT_EQ(log_sum_exp(zeros({0, 3}), {.axis = 1}).shape(), (Shape{0}));
+  EXPECT_EQ(log_sum_exp(zeros({0, 0}), {.axis = 1}).shape(), (Shape{0}));
 }
 
 // B104: the chain rule gives 0 * nan where the product is masked, and the number where its factor is.

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <random>
 
 #include "tests/fuzz/program.h"
+#include "tests/ops/draw.h"
 
 namespace regrow::fuzz {
 namespace {
+
+constexpr std::int64_t most_elements = 1 << 15;
+constexpr std::size_t granule = std::size_t{64} << 10;  // what memory is counted in
+
+// By operator: its record's samples, with every element type that each accepts.
+const std::vector<std::vector<direct::Case>>& samples() {
+  static const auto& all = *[] {
+    auto* found = new std::vector<std::vector<direct::Case>>;
+    for (const OpRecord& record : all_ops())
+      if (!record.samples.empty()) found->push_back(direct::cases(record));
+    return found;
+  }();
+  return all;
+}
 
 // A live tensor as the generator knows it.
 struct Live {
@@ -36,7 +49,7 @@ class Generator {
 
   void step() {
     if (live_.empty() || chance(8)) return put();
-    switch (below(24)) {
+    switch (below(32)) {
       case 0: case 1: return unary();
       case 2: case 3: case 4: case 5: return binary();
       case 6: return reduce();
@@ -52,6 +65,8 @@ class Generator {
       case 17: return where();
       case 18: return memory_by_hand();
       case 19: case 20: case 21: return del();
+      case 22: return budget();
+      case 23: case 24: case 25: case 26: case 27: case 28: return sampled();
       default: return look();
     }
   }
@@ -98,7 +113,7 @@ class Generator {
       return false;
     }
     for (const OutDesc& desc : out)
-      if (desc.known && desc.count() > 4096) return false;
+      if (desc.known && desc.count() > most_elements) return false;
     for (const OutDesc& desc : out) step.outputs.push_back(created(desc, suspect));
     if (record->replay == Replay::seeded && !inputs.empty()) step.explicit_random = true, step.random = {rng_(), rng_() % 1000};
     program_.steps.push_back(std::move(step));
@@ -128,14 +143,42 @@ class Generator {
   }
 
   void put() {
+    const DType dtype = pick(std::vector<DType>{DType::f32, DType::f32, DType::f32, DType::f64, DType::i64, DType::i32, DType::boolean});
+    const Shape shape = chance(10) ? Shape{70, 33} : chance(5) ? Shape{150, 130} : small_shape();
+    put(random_array(shape, dtype), Device(chance(10) ? 1 : 0));
+  }
+  void put(const HostArray& value, Device device) {
     Step step;
     step.kind = StepKind::put;
-    const DType dtype = pick(std::vector<DType>{DType::f32, DType::f32, DType::f32, DType::f64, DType::i64, DType::i32, DType::boolean});
-    const Shape shape = chance(10) ? Shape{70, 33} : small_shape();
-    step.value = random_array(shape, dtype);
+    step.value = value;
     step.cached = chance(50);
-    step.device = Device(chance(10) ? 1 : 0);
-    step.outputs = {created(Desc::dense(dtype, shape, step.device))};
+    step.device = device;
+    step.outputs = {created(Desc::dense(value.dtype(), value.shape(), device))};
+    program_.steps.push_back(std::move(step));
+  }
+
+  // Any operator of the table, as a sample of its record says: on tensors that are there where type and shape agree, else on new ones.
+  void sampled() {
+    const direct::Case& drawn = pick(pick(samples()));
+    std::vector<Live> inputs;
+    for (const HostArray& input : drawn.inputs) {
+      const Live* fits = chance(50) ? find([&](const Live& l) {
+        return l.desc.known && l.desc.dtype == input.dtype() && l.desc.shape == input.shape() && l.desc.device == Device();
+      }) : nullptr;
+      if (!fits) put(input, Device());
+      inputs.push_back(fits ? *fits : live_.back());
+    }
+    std::vector<const Live*> pointers;
+    for (const Live& input : inputs) pointers.push_back(&input);
+    apply(std::string(drawn.op.name()), pointers, drawn.sample->attrs);
+  }
+
+  // Of a few granules, as what stands here needs; 0: none again.
+  void budget() {
+    Step step;
+    step.kind = StepKind::budget;
+    step.device = Device(chance(20) ? 1 : 0);
+    step.bytes = chance(25) ? 0 : granule * static_cast<std::size_t>(1 + below(chance(50) ? 6 : 20));
     program_.steps.push_back(std::move(step));
   }
 
@@ -339,35 +382,8 @@ class Generator {
   std::vector<Live> live_;
 };
 
-constexpr const char* kind_names[] = {"put", "apply", "callback", "export_import", "del", "drop", "swap_out", "swap_in",
-                                      "get_value", "get_shape", "wait", "crowd", "sync", "seed"};
-
-std::string list(const std::vector<Value>& values) {
-  std::string text;
-  for (Value value : values) text += fmt::format("{}%{}", text.empty() ? "" : ", ", value);
-  return text;
-}
-
 }  // namespace
 
 Program generate(std::uint64_t seed, int length) { return Generator(seed, length).run(); }
-
-std::string to_string(const Program& program) {
-  std::string text;
-  int line = 0;
-  for (const Step& step : program.steps) {
-    std::string what = kind_names[static_cast<int>(step.kind)];
-    if (step.kind == StepKind::apply) what = step.op;
-    if (step.kind == StepKind::callback) what = fmt::format("callback#{}", static_cast<int>(step.callback));
-    std::string attrs;
-    for (const AttrArg& attr : step.attrs) attrs += fmt::format(" {}={}", attr.name, regrow::to_string(attr.value));
-    if (step.kind == StepKind::put)
-      attrs = fmt::format(" {}{} on {}", name_of(step.value.dtype()), regrow::to_string(step.value.shape()),
-                          regrow::to_string(step.device));
-    text += fmt::format("{:4}: {}{}{}({}){}\n", line++, list(step.outputs), step.outputs.empty() ? "" : " = ", what,
-                        list(step.inputs), attrs);
-  }
-  return text;
-}
 
 }  // namespace regrow::fuzz

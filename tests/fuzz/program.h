@@ -18,6 +18,7 @@ enum class StepKind : std::uint8_t {
   apply,          // op(inputs) -> outputs
   callback,       // callback(inputs) -> outputs
   export_import,  // outputs[0] is inputs[0] taken out as a device tensor and put back
+  budget,         // of `bytes` on `device`, 0: none
   del, drop, swap_out, swap_in,
   get_value, get_shape, wait, crowd,  // crowd: several threads read inputs[0] at once
   sync, seed,
@@ -40,6 +41,7 @@ struct Step {
   HostArray value;
   bool cached = false;
   Device device;
+  std::size_t bytes = 0;
   RandomState random;          // of seeded operators with inputs
   bool explicit_random = false;
 };

@@ -13,7 +13,14 @@
 namespace regrow::fuzz {
 namespace {
 
-std::string text_of(const Error& error) { return fmt::format("{} @{}", error.message(), error.site().line); }
+// How something failed.
+struct Failure {
+  explicit Failure(const Error& error)
+      : text(fmt::format("{} @{}", error.message(), error.site().line)), refused(dynamic_cast<const OutOfBudget*>(&error) != nullptr) {}
+  Failure(const Outcome& of) : text(of.error), refused(of.kind == Outcome::Kind::refused) {}
+  std::string text;
+  bool refused;
+};
 
 std::vector<HostArray> call_back(CallbackKind kind, const HostArray& made, std::span<const HostArray> in) {
   if (kind == CallbackKind::source) return {made};
@@ -37,10 +44,13 @@ class Run {
         handles_(static_cast<std::size_t>(program.values)),
         outcomes_(handles_.size()) {}
 
-  std::vector<Outcome> all() {
+  std::vector<Outcome> all(Work& work) {
     for (line_ = 0; line_ < static_cast<int>(program_.steps.size()); ++line_) step(program_.steps[static_cast<std::size_t>(line_)]);
+    for (int d = 0; d < 2; ++d) channel_.clear_memory_budget(Device(d));
     for (std::size_t v = 0; v < handles_.size(); ++v)
       if (handles_[v]) read(static_cast<Value>(v));
+    const MemoryReport report = channel_.memory();
+    work.evictions += report.evictions, work.recomputed += report.recomputed_ops;
     try {
       channel_.close();
     } catch (const Error&) {  // an error that this program told nobody: any of them may be the first
@@ -53,11 +63,15 @@ class Run {
   Handle& handle(Value v) { return handles_[static_cast<std::size_t>(v)]; }
   Outcome& outcome(Value v) { return outcomes_[static_cast<std::size_t>(v)]; }
 
-  void saw_error(Value v, const std::string& text) {
-    if (outcome(v).kind == Outcome::Kind::value || (outcome(v).kind == Outcome::Kind::error && outcome(v).error != text))
-      throw std::logic_error(fmt::format("%{} had another outcome before: now '{}', then '{}'", v, text, outcome(v).error));
-    outcome(v).kind = Outcome::Kind::error;
-    outcome(v).error = text;
+  void saw_error(Value v, const Failure& failure) {
+    using Kind = Outcome::Kind;
+    Outcome& its = outcome(v);
+    // A value that was there before may not fit now, and may be there again later.
+    if (failure.refused && its.kind == Kind::value) return;
+    if (its.kind == Kind::value || (its.kind == Kind::error && its.error != failure.text))
+      throw std::logic_error(fmt::format("%{} had another outcome before: now '{}', then '{}'", v, failure.text, its.error));
+    its.kind = failure.refused ? Kind::refused : Kind::error;
+    its.error = failure.text;
   }
   void saw_value(Value v, HostArray value) {
     if (outcome(v).kind == Outcome::Kind::error || (outcome(v).kind == Outcome::Kind::value && !same(outcome(v).value, value)))
@@ -70,21 +84,21 @@ class Run {
     try {
       saw_value(v, channel_.get_value(handle(v), site()));
     } catch (const Error& error) {
-      saw_error(v, text_of(error));
+      saw_error(v, Failure(error));
     }
   }
 
   // The error that outputs inherit because an input does not exist: that of the first bad input, as the engine would say.
-  std::optional<std::string> inherited(const Step& step) {
+  std::optional<Failure> inherited(const Step& step) {
     bool missing = false;
     for (Value v : step.inputs) missing = missing || !handle(v);
     if (!missing) return {};
     for (Value v : step.inputs) {
-      if (!handle(v)) return outcome(v).error;
+      if (!handle(v)) return Failure(outcome(v));
       try {
         channel_.wait(handle(v), site());
       } catch (const Error& error) {
-        return text_of(error);
+        return Failure(error);
       }
     }
     throw std::logic_error("a missing input without an error");
@@ -104,7 +118,7 @@ class Run {
       if (made.size() != step.outputs.size()) throw std::logic_error("another number of outputs than predicted");
       for (std::size_t i = 0; i < made.size(); ++i) handle(step.outputs[i]) = made[i];
     } catch (const Error& error) {
-      for (Value v : step.outputs) saw_error(v, text_of(error));
+      for (Value v : step.outputs) saw_error(v, Failure(error));
       return;
     }
     if (settings_.read_all)
@@ -135,19 +149,19 @@ class Run {
     constexpr int readers = 3;
     std::vector<std::thread> threads;
     std::vector<std::optional<HostArray>> values(readers);
-    std::vector<std::string> errors(readers);
+    std::vector<std::optional<Failure>> errors(readers);
     for (std::size_t i = 0; i < readers; ++i)
       threads.emplace_back([&, i] {
         try {
           values[i] = channel_.get_value(handle(v), site());
         } catch (const Error& error) {
-          errors[i] = text_of(error);
+          errors[i].emplace(error);
         }
       });
     for (std::thread& thread : threads) thread.join();
     for (std::size_t i = 0; i < readers; ++i) {
       if (values[i]) saw_value(v, *values[i]);
-      else saw_error(v, errors[i]);
+      else saw_error(v, *errors[i]);
     }
   }
 
@@ -169,6 +183,7 @@ class Run {
         } catch (const Error&) {  // which errors are still untold depends on the level
         }
         return;
+      case StepKind::budget: return budget(step);
       case StepKind::seed: return channel_.seed(step.random.key);
       default: break;
     }
@@ -186,10 +201,19 @@ class Run {
           if (step.kind == StepKind::wait) channel_.wait(handle(v), site());
           else channel_.get_shape(handle(v), site());
         } catch (const Error& error) {
-          saw_error(v, text_of(error));
+          saw_error(v, Failure(error));
         }
         return;
       default: return read(v);
+    }
+  }
+
+  void budget(const Step& step) {
+    if (!settings_.budgets) return;
+    if (step.bytes == 0) return channel_.clear_memory_budget(step.device);
+    try {
+      channel_.set_memory_budget(step.bytes, step.device, site());
+    } catch (const OutOfBudget&) {  // more is held: the old one stays
     }
   }
 
@@ -209,17 +233,18 @@ class Run {
 }  // namespace
 
 std::string to_string(const Settings& settings) {
-  const Options& o = settings.options;
-  return fmt::format("async_level={} lookahead={} host_compute={} record={} queue={} by_hand={}", o.async_level, o.lookahead,
-                     o.enable_host_compute, o.record_computing_path, o.queue_commands, settings.memory_by_hand);
+  std::string text = fmt::format("by_hand={} budgets={}", settings.memory_by_hand, settings.budgets);
+  for (const OptionSpec& spec : option_specs())
+    if (settings.options.*spec.member != Options().*spec.member) text += fmt::format(" {}={}", spec.name, settings.options.*spec.member);
+  return text;
 }
 
-std::vector<Outcome> run(const Program& program, const Settings& settings) { return Run(program, settings).all(); }
+std::vector<Outcome> run(const Program& program, const Settings& settings, Work& work) { return Run(program, settings).all(work); }
 
 std::string difference(const std::vector<Outcome>& expected, const std::vector<Outcome>& seen) {
   for (std::size_t v = 0; v < expected.size(); ++v) {
     const Outcome &a = expected[v], &b = seen[v];
-    if (a.kind == Outcome::Kind::unseen || b.kind == Outcome::Kind::unseen) continue;
+    if (a.kind == Outcome::Kind::unseen || b.kind == Outcome::Kind::unseen || b.kind == Outcome::Kind::refused) continue;
     if (a.kind != b.kind) {
       const std::string& error = a.kind == Outcome::Kind::error ? a.error : b.error;
       return fmt::format("%{}: {} the error '{}'", v, a.kind == Outcome::Kind::error ? "lacks" : "has", error);

@@ -11,24 +11,31 @@
 namespace regrow::fuzz {
 
 struct Outcome {
-  enum class Kind : std::uint8_t { unseen, value, error };
+  // refused: by a budget, or made from something that was; no more is known of it then.
+  enum class Kind : std::uint8_t { unseen, value, error, refused };
   Kind kind = Kind::unseen;
   HostArray value;
-  std::string error;  // text of the original failure, and the step that it names
+  std::string error;  // text of the original failure or refusal, and the step that it names
 };
 
 struct Settings {
   Options options;
   bool memory_by_hand = true;  // carry out drops and swaps; otherwise skip them
+  bool budgets = false;        // carry out what the program says of budgets
   bool read_all = false;       // read every value as soon as it is made
 };
 
 std::string to_string(const Settings& settings);
 
-// One outcome a value. Throws std::logic_error when something happens that no setting may show (several readers who disagree).
-std::vector<Outcome> run(const Program& program, const Settings& settings);
+// What a program did beside its outcomes.
+struct Work {
+  std::uint64_t evictions = 0, recomputed = 0;
+};
 
-// Empty, or what differs.
+// One outcome a value. Adds to `work`. Throws std::logic_error when something happens that no setting may show (several readers who disagree).
+std::vector<Outcome> run(const Program& program, const Settings& settings, Work& work);
+
+// Empty, or what differs: bits or errors. What a budget refused is no difference.
 std::string difference(const std::vector<Outcome>& expected, const std::vector<Outcome>& seen);
 
 }  // namespace regrow::fuzz

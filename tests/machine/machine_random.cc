@@ -164,12 +164,16 @@ class RandomProgram {
 
   void for_sure_in_larger_budgets(Slot slot) {
     for (int attempt = 0; attempt < settings_.devices; ++attempt) {
+      if (beyond_the_system()) return;
       shell_.set_budget(shell_.smallest, shell_.refusing_device);
       if (shell_.machine.refused() != 0) throw std::logic_error("a budget that suffices is refused");
       if (shell_.fetch(slot, tensors_[slot].value)) return;
     }
     throw std::logic_error("refused in a budget that was said to suffice");
   }
+
+  // No budget helps where the system has not that much.
+  bool beyond_the_system() const { return settings_.memory > 0 && shell_.smallest > settings_.memory; }
 
   // What makes the outcome of a command another than that of the plan it began with.
   std::uint64_t disturbances() const {
@@ -342,6 +346,7 @@ class RandomProgram {
 
   void repeat_in_larger_budgets(Drawn& drawn) {
     for (int attempt = 0; attempt < settings_.devices + 1; ++attempt) {
+      if (beyond_the_system()) return;
       shell_.set_budget(shell_.smallest, shell_.refusing_device);
       if (shell_.machine.refused() != 0) throw std::logic_error("a budget that suffices is refused");
       drawn.spec.payload = payloads_++;

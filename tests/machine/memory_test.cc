@@ -285,6 +285,21 @@ TEST(Memory, WithoutABudgetTheSystemsMemoryIsTheLimit) {
   shell.machine.check();
 }
 
+TEST(Memory, ABudgetBeyondTheSystemsMemoryIsNoMoreThanThat) {
+  ModelShell shell({.memory_bytes = 4 * one});
+  shell.set_budget(10 * one);
+  EXPECT_EQ(shell.machine.refused(), 0u);
+  EXPECT_EQ(shell.machine.usage(0).budget_bytes, 10 * one) << "as it was given";
+  shell.put(0, 3 * one, 5);
+  shell.put(1, 2 * one, 6);
+  EXPECT_TRUE(shell.refused);
+  EXPECT_EQ(shell.required, 5 * one);
+  shell.put(2, one, 7);
+  EXPECT_FALSE(shell.refused);
+  EXPECT_EQ(shell.value(2), 7u);
+  shell.machine.check();
+}
+
 TEST(Memory, WhatIsPinnedCountsInTheFloor) {
   ModelShell shell;
   shell.put(0, 2 * one, 5);  // a source: pinned, and not an operand

@@ -163,6 +163,23 @@ TEST(Attention, LongSequencesGoInBlocks) {
     }
 }
 
+// tinygrad 17853: keys that are all hidden come before those that are seen, more of them than a block holds: as if they were not there.
+TEST(Attention, AHiddenPrefixOfWholeBlocksCountsForNothing) {
+  constexpr std::int64_t hidden = 600, seen = 100;
+  const Value q = random_value(DType::f64, {97, 16}, 1, -3, 3), k = random_value(DType::f64, {hidden + seen, 16}, 2, -3, 3),
+              v = random_value(DType::f64, {hidden + seen, 9}, 3);
+  std::vector<double> added(hidden + seen, -infinity);
+  std::fill(added.begin() + hidden, added.end(), 0.0);
+  const auto tail = [](const Value& x) {
+    const Shape& shape = x.desc.shape;
+    return run(op("slice", {{"start", Dims{hidden, 0}}, {"stop", Dims{shape[0], shape[1]}}, {"step", Dims{1, 1}}}), {x})[0];
+  };
+  const std::vector<Value> all = run(attention(), {q, k, v, value(added, {1, hidden + seen})}),
+                           few = run(attention(), {q, tail(k), tail(v)});
+  expect_near(all[0], few[0].to_doubles());
+  expect_near(all[1], few[1].to_doubles());
+}
+
 // The fused gradient against that of the composition, across blocks, with dropout: the same elements are dropped.
 TEST(Attention, TheGradientInBlocksIsThatOfTheComposition) {
   for (double p : {0.0, 0.3})

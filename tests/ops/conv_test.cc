@@ -249,6 +249,13 @@ TEST(Conv2d, SaysWhatDoesNotFit) {
               HasSubstr("has the shape (1, 4, 6, 6), not (1, 4, 5, 6)"));
 }
 
+// tinygrad 17805: what keeps the size along an axis is half of the span of the kernel there, dilated as that axis is.
+TEST(Conv2d, PaddingGoesWithTheDilationOfItsOwnAxis) {
+  const Geometry g{{1, 3, 28, 31}, {8, 3, 3, 5}, {1, 1}, {2, 6}, {2, 3}, 1};
+  EXPECT_EQ(run(g.conv(), {random_value(DType::f32, g.image, 1), random_value(DType::f32, g.weight, 2)})[0].desc.shape,
+            (Shape{1, 8, 28, 31}));
+}
+
 // <conv(x), y> = <x, conv_input_gradient(y)>, with sizes that no division hides (PyTorch issue 86356).
 TEST(Conv2d, InputGradientIsTheAdjoint) {
   const Geometry g{{2, 4, 23, 18}, {6, 2, 3, 2}, {3, 2}, {2, 1}, {4, 4}, 2};

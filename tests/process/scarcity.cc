@@ -21,7 +21,9 @@ thread_local bool allocations_fail = false;
 }
 
 // Fails on request.
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return allocations_fail ? nullptr : std::malloc(bytes > 0 ? bytes : 1); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return allocations_fail ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+}
 void* operator new(std::size_t bytes) {
   if (void* memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();

@@ -29,6 +29,7 @@ class Scene {
     for (StorageId input : inputs) last = graph.add_input(recipe, input, last);
     graph.add_output(recipe, id, bytes, -1);
     graph[id].where = Where::memory;
+    graph[id].offered = true;
     graph[id].place = {.offset = next_, .bytes = bytes};
     next_ += bytes;
     policy_.ran(key_++, seconds, false);
@@ -174,7 +175,7 @@ TEST(Policies, AnUnknownNameIsAnErrorThatListsTheOthers) {
     make_policy("best");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "policy: no policy is named 'best'; there are lru, size, local, dtr, dtr-eq, coop, next-use");
+    EXPECT_EQ(error.message(), "policy: no policy is named 'best'; there are next-use, dtr-eq, dtr, local, lru, size, coop");
   }
 }
 

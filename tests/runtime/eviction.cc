@@ -132,6 +132,32 @@ TEST(Eviction, SparesWhatIsSmallerThanTheMinimum) {
   EXPECT_EQ(forth_and_back(channel), unlimited().values);
 }
 
+// Small values stand between large ones in memory, and next to them in the graph.
+TEST(Eviction, SparesSmallNeighboursOfWhatGoesByEachPolicy) {
+  const auto run = [](Channel& channel) {
+    std::vector<Handle> large = {put_large(channel, -0.5f, 1 << 16)}, small;
+    for (int i = 0; i < 12; ++i) {
+      small.push_back(apply_one(channel, op("slice", {{"start", Dims{0}}, {"stop", Dims{100}}, {"step", Dims{1}}}), {large.back()}));
+      small.push_back(apply_one(channel, op("negative"), {small.back()}));
+      small.push_back(apply_one(channel, op("sum"), {large.back()}));
+      large.push_back(apply_one(channel, op("add"), {large.back(), small.back()}));
+      large.push_back(apply_one(channel, op("tanh"), {large.back()}));
+    }
+    std::vector<std::vector<float>> values;
+    for (const auto* handles : {&large, &small})
+      for (Handle each : *handles) values.push_back(channel.get_value(each).to_vector<float>());
+    return values;
+  };
+  Channel whole(Options{});
+  const auto expected = run(whole);
+  for (std::size_t policy = 0; policy < std::size(remat::policies); ++policy) {
+    Channel channel(Options{.evictee_minimum_size = KiB(16), .policy = policy});
+    channel.set_memory_budget(MiB(2));
+    EXPECT_EQ(run(channel), expected) << remat::policies[policy];
+    EXPECT_GT(channel.memory().evictions, 0u) << remat::policies[policy];
+  }
+}
+
 TEST(Eviction, ASmallerBudgetTakesEffectByEvictions) {
   Channel channel(Options{});
   channel.set_memory_budget(MiB(64));

@@ -64,6 +64,37 @@ TEST(DropAndSwap, ADropOfWhatNothingCanComputeIsIgnored) {
   EXPECT_THROW(channel.get_value(bad), AsyncError);
 }
 
+TEST(DropAndSwap, AskingForTheShapeBringsNoValueBack) {
+  Options options = by_hand();
+  options.enable_host_compute = 0;
+  Channel channel(options);
+  const Handle x = put_large(channel, 0, 1 << 15), y = apply_one(channel, op("exp"), {x});
+  channel.wait(y);
+  const auto shape = [&] { return channel.get_value(apply_one(channel, op("shape_of"), {y})).to_vector<std::int64_t>(); };
+  const std::size_t before = channel.memory().live_bytes;
+  channel.drop(y);
+  const Handle kept = apply_one(channel, op("shape_of"), {y});
+  EXPECT_EQ(shape(), (std::vector<std::int64_t>{1 << 15}));
+  EXPECT_EQ(channel.memory().recomputed_ops, 0u);
+  EXPECT_LT(channel.memory().live_bytes, before);
+  channel.swap_out(x);
+  const std::size_t swapped = channel.memory().swapped_bytes;
+  EXPECT_EQ(channel.get_value(apply_one(channel, op("shape_of"), {x})).to_vector<std::int64_t>()[0], 1 << 15);
+  EXPECT_EQ(channel.memory().swapped_bytes, swapped);
+  channel.drop(kept);  // nor does it when the shape itself is computed again
+  EXPECT_EQ(channel.get_value(kept).to_vector<std::int64_t>()[0], 1 << 15);
+  EXPECT_EQ(channel.memory().recomputed_ops, 1u);
+  EXPECT_EQ(channel.memory().swapped_bytes, swapped);
+}
+
+TEST(DropAndSwap, TheShapeOfAPoisonedTensorIsPoisoned) {
+  Channel channel(Options{.enable_host_compute = 0});
+  const Handle bad = apply_one(channel, op("take", {{"axis", 0}}), {put_large(channel, 5), channel.put(ints({99}))});
+  const Handle shape = apply_one(channel, op("shape_of"), {bad});
+  channel.del(bad);
+  EXPECT_THROW(channel.get_value(shape), AsyncError);
+}
+
 TEST(DropAndSwap, WithoutRecipesADropIsIgnored) {
   Channel channel(Options{.enable_drop = 1, .record_computing_path = 0});
   const Handle y = apply_one(channel, op("exp"), {put_large(channel, 0)});

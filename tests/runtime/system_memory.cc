@@ -8,8 +8,7 @@
 namespace regrow {
 namespace {
 
-TEST(Channel, RefusesWhatTheSystemHasNoMemoryForAndGoesOn) {
-  Channel channel(Options{});
+void expect_refusals(Channel& channel) {
   const std::int64_t memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   for (std::int64_t elements : {memory, std::int64_t{1} << 50}) {  // four bytes each
     const Handle large = apply_one(channel, op("full", {{"shape", Dims{elements}}, {"value", Scalar(1.5)}}), {});
@@ -24,6 +23,14 @@ TEST(Channel, RefusesWhatTheSystemHasNoMemoryForAndGoesOn) {
   }
   const Handle a = put_large(channel, 1);
   EXPECT_EQ(channel.get_value(apply_one(channel, op("add"), {a, a})).to_vector<float>().at(1), 4.f);
+}
+
+TEST(Channel, RefusesWhatTheSystemHasNoMemoryForAndGoesOn) {
+  for (const std::size_t budget : {std::size_t{0}, std::size_t{1} << 50}) {
+    Channel channel(Options{});
+    if (budget > 0) channel.set_memory_budget(budget);  // of more than there is: it changes nothing
+    expect_refusals(channel);
+  }
 }
 
 }  // namespace

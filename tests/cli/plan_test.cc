@@ -14,8 +14,8 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// Unit: 64 KiB. Of a source (1 unit) a (1 s, 2 units) and b (4 s, 2 units) are made, c (1 s, 1 unit) of a, d (1 s, 1 unit) of c and a, which
-// end there, at last e (1 s, 1 unit) of b, which ends there.
+// Unit: 64 KiB. Of a source (1 unit) a (1 s, 2 units) and b (4 s, 2 units) are made, c (1 s, 1 unit) of a, d (1 s, 1 unit) of c and a,
+// which end there, at last e (1 s, 1 unit) of b, which ends there.
 //
 // Alive at d: source, a, b, c, d: 7 units. All but b are its own operands, or pinned: 5 units are the floor. In those b must be made again:
 // 4 s to the program's 8. The bound is a knapsack of fractions: in 5.25 units 1.75 of b's 2 units come back, 3.5 s.
@@ -132,7 +132,8 @@ TEST_F(Plan, ThePlotIsWellFormedWithALineForEachPolicyAndTheBound) {
 TEST_F(Plan, ExplainSaysWhatStandsAtThePeakAndWhatRunsAgain) {
   const Ending ending = plan({"--explain", "--budget", "320KiB"});
   EXPECT_EQ(ending.exit_code, 0) << ending;
-  EXPECT_THAT(ending.out, testing::ContainsRegex("peak: command 4, d.*\n  64.0 KiB pinned .*256.0 KiB operands and workspace, 128.0 KiB that may go"));
+  EXPECT_THAT(ending.out, testing::ContainsRegex("peak: command 4, d.*\n"
+                                                 "  64.0 KiB pinned .*256.0 KiB operands and workspace, 128.0 KiB that may go"));
   EXPECT_THAT(ending.out, testing::ContainsRegex("run again.*\n.*\n  b +1 +1 +4000.000 ms"));
   EXPECT_THAT(ending.out, Not(HasSubstr("overhead"))) << "no table unless asked for";
   EXPECT_THAT(plan({"--explain", "--ratio", "0.75"}).out, HasSubstr("overhead"));

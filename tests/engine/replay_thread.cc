@@ -30,11 +30,11 @@ void step(Channel& channel, Handle x, int width) {
   channel.end_step();
 }
 
-// Steps until the replays have led to `installed` tunings, at most a minute.
+// Steps until the replays have led to `installed` tunings, at most five minutes.
 std::uint64_t steps_until(Channel& channel, const ReplayThread& replays, Handle x, int width, std::uint64_t installed) {
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t steps = 0;
-  while (replays.report().installed < installed && std::chrono::steady_clock::now() - begin < 60s) {
+  while (replays.report().installed < installed && std::chrono::steady_clock::now() - begin < 300s) {
     step(channel, x, width);
     ++steps;
     std::this_thread::sleep_for(5ms);  // a replay takes time of its own

@@ -32,7 +32,8 @@ struct Work {
   std::uint64_t evictions = 0, recomputed = 0;
 };
 
-// One outcome a value. Adds to `work`. Throws std::logic_error when something happens that no setting may show (several readers who disagree).
+// One outcome a value. Adds to `work`. Throws std::logic_error when something happens that no setting may show (several readers who
+// disagree).
 std::vector<Outcome> run(const Program& program, const Settings& settings, Work& work);
 
 // Empty, or what differs: bits or errors. What a budget refused is no difference.

@@ -41,7 +41,7 @@ TEST_F(Program, ABudgetInBytesIsNotMeasuredFirst) {
 }
 
 TEST_F(Program, ABudgetThatNothingCanMeetIsOneClearLine) {
-  expect_complaint({"train", "mlp", "--data", small_data(), "--size", "small", "--steps", "2", "--budget", "1MiB"}, 1, "budget");
+  expect_complaint({"train", "mlp", "--data", small_data(), "--size", "small", "--steps", "2", "--budget", "100KiB"}, 1, "budget");
 }
 
 TEST_F(Program, BudgetsThatAreNoneAreRefused) {

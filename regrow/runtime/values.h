@@ -59,7 +59,7 @@ struct Operation {
   Site site;
   std::uint64_t id = 0;  // of the command
   absl::InlinedVector<Value*, 8> inputs;  // of a fused one: so many at most
-  absl::InlinedVector<Value*, 2> outputs;
+  absl::InlinedVector<Value*, 4> outputs;
   std::vector<HostArray> returned;  // by a callback whose shapes were open: from `measure` to `run`
 };
 

@@ -77,7 +77,7 @@ inline std::string asked_in_a_hundred_steps(const std::function<Tensor()>& step)
 // one hundred steps in a row ask for nothing; what leaks asks in every hundred.
 inline void expect_nothing_asked(const std::function<Tensor()>& step) {
   std::string asked;
-  for (int hundred = 0; hundred < 10; ++hundred) {
+  for (int hundred = 0; hundred < 30; ++hundred) {
     run_far_ahead(step);
     asked = asked_in_a_hundred_steps(step);
     if (hundred > 0 && asked.empty()) return;

@@ -267,9 +267,17 @@ std::size_t unlimited_peak(const TrainOptions& options) { return Trainer(options
 
 TrainResult train(const TrainOptions& options, std::size_t unlimited_peak_bytes) {
   if (options.budget) set_memory_budget(options.budget.bytes(unlimited_peak_bytes));
-  TrainResult result = Trainer(options).run();
-  result.budget.unlimited_peak_bytes = unlimited_peak_bytes;
-  return result;
+  try {
+    TrainResult result = Trainer(options).run();
+    result.budget.unlimited_peak_bytes = unlimited_peak_bytes;
+    return result;
+  } catch (const OutOfBudget&) {
+    try {
+      sync();  // what else did not fit is no news
+    } catch (const Error&) {
+    }
+    throw;
+  }
 }
 
 }  // namespace regrow::cli

@@ -8,14 +8,14 @@
 namespace regrow::runtime {
 
 template <class T>
-void SpillThread::Ring<T>::push(const T& item) noexcept {
+void SpillThread::Ring<T>::push(T&& item) noexcept {
   const std::uint32_t at = pushed.load(std::memory_order_relaxed);
   for (;;) {
     const std::uint32_t seen = popped.load(std::memory_order_acquire);
     if (at - seen < capacity) break;
     futex_wait(popped, seen);
   }
-  items[at % capacity] = item;
+  items[at % capacity] = std::move(item);
   pushed.store(at + 1, std::memory_order_release);
   futex_wake_one(pushed);
 }
@@ -45,7 +45,7 @@ SpillThread::~SpillThread() {
 
 void SpillThread::post(const Request& request) noexcept {
   if (request.kind == Request::Kind::write || request.kind == Request::Kind::read) ++under_way_;
-  requests_.push(request);
+  requests_.push(Request(request));
 }
 
 bool SpillThread::poll(Result& result) {
@@ -89,7 +89,7 @@ void SpillThread::carry_out(const Request& request) {
   }
   result.seconds = 1e-9 * static_cast<double>(now_ns() - begin);
   written_.store(store_->written(), std::memory_order_relaxed);
-  results_.push(result);
+  results_.push(std::move(result));  // an error has one owner at a time
 }
 
 }  // namespace regrow::runtime

@@ -54,7 +54,7 @@ class SpillThread {
     std::array<T, capacity> items;
     FutexWord pushed{0}, popped{0};
 
-    void push(const T& item) noexcept;
+    void push(T&& item) noexcept;
     bool pop(T& item) noexcept;
     void await() const noexcept;  // until there is one
   };

@@ -13,7 +13,7 @@
 namespace regrow {
 namespace {
 
-constexpr std::int64_t rows = 256, columns = 256;  // of each activation: 256 KiB
+constexpr std::int64_t rows = 1024, columns = 64;  // of each activation: 256 KiB
 constexpr int layers = 24;
 
 // Every activation is wanted twice, once now and once on the way back, as in training.
@@ -60,12 +60,12 @@ const Unlimited& unlimited() {
 std::size_t share_of_peak(double share) { return static_cast<std::size_t>(share * static_cast<double>(unlimited().peak)); }
 
 TEST(Eviction, TheSameBitsInLessMemoryAtEveryLevelAndLookahead) {
-  for (const double share : {0.8, 0.5, 0.35}) {
+  for (const double share : {0.8, 0.4}) {
     for (std::size_t level : {0, 1, 2}) {
       for (std::size_t lookahead : {0, 32}) {
         Channel channel(Options{.async_level = level, .lookahead = lookahead});
         channel.set_memory_budget(share_of_peak(share));
-        for (int round = 0; round < 3; ++round) EXPECT_EQ(forth_and_back(channel), unlimited().values);
+        for (int round = 0; round < 2; ++round) EXPECT_EQ(forth_and_back(channel), unlimited().values);
         const MemoryReport report = channel.memory();
         EXPECT_LE(report.peak_bytes, share_of_peak(share));
         EXPECT_LE(report.peak_committed_bytes, share_of_peak(share));

@@ -45,6 +45,7 @@ Settings drawn(std::mt19937_64& rng) {
   settings.options.queue_commands = rng() % 3 == 0 ? 4 : 4096;
   settings.memory_by_hand = rng() % 4 != 0;
   settings.budgets = rng() % 2;
+  settings.spills = rng() % 8 == 0;
   settings.options.enable_auto_evict = rng() % 4 != 0;
   settings.options.policy = rng() % option("policy").names.size();
   settings.options.eviction_threshold = rng() % 4 == 0 ? std::size_t{64} << 10 : 0;
@@ -148,7 +149,7 @@ int main(int argc, char** argv) {
     failures += !regrow::fuzz::check(seed + static_cast<std::uint64_t>(i), variants, verbose, count);
   }
   fmt::print("{} programs from seed {}, {} settings each: {} failures\n", programs, seed, variants, failures);
-  fmt::print("{} runs with budgets, {} met a refusal; {} evictions, {} operations computed again\n", count.bounded, count.refused,
-             count.work.evictions, count.work.recomputed);
+  fmt::print("{} runs with budgets, {} met a refusal; {} evictions, {} operations computed again, {} bytes spilled\n", count.bounded,
+             count.refused, count.work.evictions, count.work.recomputed, count.work.spilled_bytes);
   return failures == 0 ? 0 : 1;
 }

@@ -2,8 +2,11 @@
 #include "tests/fuzz/run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -13,10 +16,11 @@
 namespace regrow::fuzz {
 namespace {
 
-// How something failed.
+// How something failed. Refused: by a budget, or because the disk has lost it.
 struct Failure {
   explicit Failure(const Error& error)
-      : text(fmt::format("{} @{}", error.message(), error.site().line)), refused(dynamic_cast<const OutOfBudget*>(&error) != nullptr) {}
+      : text(fmt::format("{} @{}", error.message(), error.site().line)),
+        refused(dynamic_cast<const OutOfBudget*>(&error) != nullptr || error.message().starts_with("swap_in: ")) {}
   Failure(const Outcome& of) : text(of.error), refused(of.kind == Outcome::Kind::refused) {}
   std::string text;
   bool refused;
@@ -42,7 +46,17 @@ class Run {
         settings_(settings),
         channel_(settings.options),
         handles_(static_cast<std::size_t>(program.values)),
-        outcomes_(handles_.size()) {}
+        outcomes_(handles_.size()) {
+    if (!settings.spills) return;
+    SpillOptions spill;
+    spill.calls.pwrite = [n = 0](int file, const void* data, std::size_t bytes, off_t at) mutable -> ssize_t {
+      return ++n % 5 == 0 ? (errno = ENOSPC, -1) : ::pwrite(file, data, bytes, at);
+    };
+    spill.calls.pread = [n = 0](int file, void* data, std::size_t bytes, off_t at) mutable -> ssize_t {
+      return ++n % 7 == 0 ? (errno = EIO, -1) : ::pread(file, data, bytes, at);
+    };
+    channel_.set_spill_directory(std::filesystem::temp_directory_path(), spill);
+  }
 
   std::vector<Outcome> all(Work& work) {
     for (line_ = 0; line_ < static_cast<int>(program_.steps.size()); ++line_) step(program_.steps[static_cast<std::size_t>(line_)]);
@@ -50,7 +64,7 @@ class Run {
     for (std::size_t v = 0; v < handles_.size(); ++v)
       if (handles_[v]) read(static_cast<Value>(v));
     const MemoryReport report = channel_.memory();
-    work.evictions += report.evictions, work.recomputed += report.recomputed_ops;
+    work.evictions += report.evictions, work.recomputed += report.recomputed_ops, work.spilled_bytes += report.spilled_bytes;
     try {
       channel_.close();
     } catch (const Error&) {  // an error that this program told nobody: any of them may be the first
@@ -233,7 +247,7 @@ class Run {
 }  // namespace
 
 std::string to_string(const Settings& settings) {
-  std::string text = fmt::format("by_hand={} budgets={}", settings.memory_by_hand, settings.budgets);
+  std::string text = fmt::format("by_hand={} budgets={} spills={}", settings.memory_by_hand, settings.budgets, settings.spills);
   for (const OptionSpec& spec : option_specs())
     if (settings.options.*spec.member != Options().*spec.member) text += fmt::format(" {}={}", spec.name, settings.options.*spec.member);
   return text;

@@ -11,7 +11,7 @@
 namespace regrow::fuzz {
 
 struct Outcome {
-  // refused: by a budget, or made from something that was; no more is known of it then.
+  // refused: by a budget or the disk, or made from something that was; no more is known of it then.
   enum class Kind : std::uint8_t { unseen, value, error, refused };
   Kind kind = Kind::unseen;
   HostArray value;
@@ -22,6 +22,7 @@ struct Settings {
   Options options;
   bool memory_by_hand = true;  // carry out drops and swaps; otherwise skip them
   bool budgets = false;        // carry out what the program says of budgets
+  bool spills = false;         // with a spill directory, whose disk fails now and then
   bool read_all = false;       // read every value as soon as it is made
 };
 
@@ -29,7 +30,7 @@ std::string to_string(const Settings& settings);
 
 // What a program did beside its outcomes.
 struct Work {
-  std::uint64_t evictions = 0, recomputed = 0;
+  std::uint64_t evictions = 0, recomputed = 0, spilled_bytes = 0;
 };
 
 // One outcome a value. Adds to `work`. Throws std::logic_error when something happens that no setting may show (several readers who

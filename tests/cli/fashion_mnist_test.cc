@@ -15,7 +15,7 @@ namespace {
 
 TEST(FashionMnist, OneEpochOfTheConvolutionalNetworkReaches88Percent) {
   if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) GTEST_SKIP() << "dataset-fashion-mnist is not installed";
-  const data::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.path() / "result.json";
   const Ending ending = run_process({REGROW_PROGRAM, "train", "cnn", "--size", "small", "--json", file}, {.limit_seconds = 800});
   ASSERT_EQ(ending.exit_code, 0) << ending;

@@ -50,7 +50,7 @@ class Program : public testing::Test {
     EXPECT_EQ(ending.err, "");
     return nlohmann::json::parse(std::ifstream(file), nullptr, false);
   }
-  data::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace regrow

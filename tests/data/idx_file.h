@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small IDX files for tests, good and bad, in a folder that goes with the test. One thread.
+// Small IDX files for tests, good and bad. One thread.
 #pragma once
 
 #include <zlib.h>
@@ -11,25 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/temporary_folder.h"
+
 namespace regrow::data {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "regrow-data-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
-  std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string idx(std::uint8_t type, const std::vector<std::uint32_t>& shape, std::string_view elements) {
   std::string bytes{0, 0, static_cast<char>(type), static_cast<char>(shape.size())};
@@ -52,17 +36,6 @@ inline std::string gzipped(const std::string& bytes) {
   out.resize(stream.total_out);
   deflateEnd(&stream);
   return out;
-}
-
-// What f throws, without the line; empty if nothing.
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return {};
 }
 
 }  // namespace regrow::data

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/data/idx_file.h"
+#include "tests/error_message.h"
 
 namespace regrow::data {
 namespace {
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 class Idx : public testing::Test {
  protected:
   std::string error(const std::string& bytes) {
-    return message_of([&] { read_idx(folder_.write("a", bytes)); });
+    return error_message([&] { read_idx(folder_.write("a", bytes)); });
   }
   TemporaryFolder folder_;
 };
@@ -89,8 +90,8 @@ TEST_F(Idx, SizesThatTheFileCannotHoldAllocateNothing) {
 }
 
 TEST_F(Idx, MissingFilesAndFoldersSayWhy) {
-  EXPECT_THAT(message_of([&] { read_idx(folder_.path() / "none"); }), EndsWith("none: No such file or directory"));
-  EXPECT_THAT(message_of([&] { read_idx(folder_.path()); }), HasSubstr("Is a directory"));
+  EXPECT_THAT(error_message([&] { read_idx(folder_.path() / "none"); }), EndsWith("none: No such file or directory"));
+  EXPECT_THAT(error_message([&] { read_idx(folder_.path()); }), HasSubstr("Is a directory"));
 }
 
 }  // namespace

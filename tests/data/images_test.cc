@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/data/idx_file.h"
+#include "tests/error_message.h"
 
 namespace regrow::data {
 namespace {
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 class Images : public testing::Test {
  protected:
   std::string error(const std::string& images, const std::string& labels) {
-    return message_of([&] { read_labelled_images(folder_.write("images", images), folder_.write("labels", labels)); });
+    return error_message([&] { read_labelled_images(folder_.write("images", images), folder_.write("labels", labels)); });
   }
   TemporaryFolder folder_;
 };
@@ -40,11 +41,11 @@ TEST_F(Images, WhatDoesNotFitTogetherIsRefused) {
 
 TEST_F(Images, AFolderHoldsPlainOrGzippedFiles) {
   const std::string labels = idx(0x08, {2}, "\x01\x02");
-  EXPECT_THAT(message_of([&] { read_mnist(folder_.path() / "none"); }), EndsWith("none: no such folder"));
+  EXPECT_THAT(error_message([&] { read_mnist(folder_.path() / "none"); }), EndsWith("none: no such folder"));
   folder_.write("train-images-idx3-ubyte.gz", gzipped(two_images));
   folder_.write("train-labels-idx1-ubyte", labels);
   folder_.write("t10k-images-idx3-ubyte", idx(0x08, {0, 1, 2}, ""));
-  EXPECT_THAT(message_of([&] { read_mnist(folder_.path()); }),
+  EXPECT_THAT(error_message([&] { read_mnist(folder_.path()); }),
               HasSubstr("neither t10k-labels-idx1-ubyte nor t10k-labels-idx1-ubyte.gz"));
   folder_.write("t10k-labels-idx1-ubyte", idx(0x08, {0}, ""));
   const TrainAndTest both = read_mnist(folder_.path());

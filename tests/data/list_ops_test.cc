@@ -8,6 +8,7 @@
 
 #include "regrow/base/error.h"
 #include "tests/data/idx_file.h"
+#include "tests/error_message.h"
 
 namespace regrow::data {
 namespace {
@@ -81,10 +82,10 @@ TEST(ListOps, ABatchIsAFunctionOfSeedAndStep) {
 }
 
 TEST(ListOps, OptionsThatMakeNoExpressionAreRefused) {
-  EXPECT_EQ(message_of([] { list_ops_batch(1, 0, {.batch = 0}); }), "a batch must have at least one item, not 0");
-  EXPECT_EQ(message_of([] { list_ops_batch(1, 0, {.digits = 1}); }),
+  EXPECT_EQ(error_message([] { list_ops_batch(1, 0, {.batch = 0}); }), "a batch must have at least one item, not 0");
+  EXPECT_EQ(error_message([] { list_ops_batch(1, 0, {.digits = 1}); }),
             "an expression has at least 2 digits and operands, not 1 and 5");
-  EXPECT_EQ(message_of([] { list_ops_batch(1, 0, {.digits = 2}); }), "");
+  EXPECT_EQ(error_message([] { list_ops_batch(1, 0, {.digits = 2}); }), "");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tests/data/idx_file.h"
+#include "tests/error_message.h"
 
 namespace regrow::data {
 namespace {
@@ -107,14 +108,14 @@ TEST(Loader, ZeroItemsMakeNoBatches) {
   Loader loader({HostArray::from(std::vector<std::uint8_t>{}, {0, 28, 28}), HostArray::from(std::vector<std::uint8_t>{}, {0})},
                 {});
   EXPECT_EQ(loader.batches(), 0);
-  EXPECT_EQ(message_of([&] { loader.batch(0, 0); }), "batch 0 is not one of the 0 in an epoch");
+  EXPECT_EQ(error_message([&] { loader.batch(0, 0); }), "batch 0 is not one of the 0 in an epoch");
 }
 
 TEST(Loader, BadOptionsAreRefused) {
-  EXPECT_EQ(message_of([] { Loader(numbered(1), {.batch = 0}); }), "a batch must have at least one item, not 0");
-  EXPECT_EQ(message_of([] { Loader(numbered(1), {.deviation = 0}); }), "the deviation of pixels must be positive, not 0");
-  EXPECT_EQ(message_of([] { Loader(numbered(1), {.pad = -1}); }), "a border cannot be -1 pixels wide");
-  EXPECT_EQ(message_of([] { Loader(numbered(1), {.shrink = 2}); }), "images of 1 x 1 cannot shrink by 2");
+  EXPECT_EQ(error_message([] { Loader(numbered(1), {.batch = 0}); }), "a batch must have at least one item, not 0");
+  EXPECT_EQ(error_message([] { Loader(numbered(1), {.deviation = 0}); }), "the deviation of pixels must be positive, not 0");
+  EXPECT_EQ(error_message([] { Loader(numbered(1), {.pad = -1}); }), "a border cannot be -1 pixels wide");
+  EXPECT_EQ(error_message([] { Loader(numbered(1), {.shrink = 2}); }), "images of 1 x 1 cannot shrink by 2");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "regrow/base/error.h"
 #include "tests/data/idx_file.h"
+#include "tests/error_message.h"
 
 namespace regrow::data {
 namespace {
@@ -37,7 +38,7 @@ TEST(Utf8, WhatIsNotUtf8IsRefusedWithItsPlace) {
                                           "\xf8\x88\x80\x80\x80",
                                           "\xff"};
   for (const std::string& bytes : wrong)
-    EXPECT_EQ(message_of([&] { decode_utf8("ab" + bytes, "the text"); }), "the text: not UTF-8 at byte 2");
+    EXPECT_EQ(error_message([&] { decode_utf8("ab" + bytes, "the text"); }), "the text: not UTF-8 at byte 2");
 }
 
 TEST(Text, AFileIsPlainOrGzipped) {
@@ -50,8 +51,8 @@ TEST(Text, AFileIsPlainOrGzipped) {
   EXPECT_EQ(encode_utf8(text), bytes);
   EXPECT_EQ(read_text(folder.write("packed.dz", gzipped(bytes))), text);
   EXPECT_TRUE(read_text(folder.write("empty", "")).empty());
-  EXPECT_THAT(message_of([&] { read_text(folder.path() / "none"); }), EndsWith("none: No such file or directory"));
-  EXPECT_THAT(message_of([&] { read_text(folder.write("cut", gzipped(bytes).substr(0, 50))); }), HasSubstr("truncated"));
+  EXPECT_THAT(error_message([&] { read_text(folder.path() / "none"); }), EndsWith("none: No such file or directory"));
+  EXPECT_THAT(error_message([&] { read_text(folder.write("cut", gzipped(bytes).substr(0, 50))); }), HasSubstr("truncated"));
 }
 
 TEST(Text, TheVocabularyIsTheCharactersInOrder) {
@@ -59,7 +60,7 @@ TEST(Text, TheVocabularyIsTheCharactersInOrder) {
   EXPECT_EQ(vocabulary.characters(), U" ,dehlorw\u20ac");
   EXPECT_EQ(vocabulary.encode(U"hole"), (std::vector<std::int64_t>{4, 6, 5, 3}));
   EXPECT_EQ(vocabulary[9], U'\u20ac');
-  EXPECT_EQ(message_of([&] { vocabulary.encode(U"h\u00e9"); }),
+  EXPECT_EQ(error_message([&] { vocabulary.encode(U"h\u00e9"); }),
             "the character '\xc3\xa9' (U+00E9) is not one of the 10 known ones");
 }
 
@@ -116,12 +117,12 @@ TEST(TextLoader, TheEndOfTheTextIsHeldOut) {
 }
 
 TEST(TextLoader, WhatMakesNoBatchIsRefused) {
-  EXPECT_EQ(message_of([] { loader_of(100, {.batch = 0, .length = 10}); }), "a batch of 0 x 10 characters is empty");
-  EXPECT_THAT(message_of([] { loader_of(110, {.batch = 9, .length = 10}); }), HasSubstr("110 characters is too short"));
-  EXPECT_THAT(message_of([] { loader_of(0, {.batch = 1, .length = 1}); }), HasSubstr("0 characters is too short"));
-  EXPECT_EQ(message_of([] { loader_of(110, {.batch = 8, .length = 10}); }), "");
+  EXPECT_EQ(error_message([] { loader_of(100, {.batch = 0, .length = 10}); }), "a batch of 0 x 10 characters is empty");
+  EXPECT_THAT(error_message([] { loader_of(110, {.batch = 9, .length = 10}); }), HasSubstr("110 characters is too short"));
+  EXPECT_THAT(error_message([] { loader_of(0, {.batch = 1, .length = 1}); }), HasSubstr("0 characters is too short"));
+  EXPECT_EQ(error_message([] { loader_of(110, {.batch = 8, .length = 10}); }), "");
   TextLoader loader = loader_of(110, {.batch = 8, .length = 10});
-  EXPECT_EQ(message_of([&] { loader.batch(0, 1); }), "batch 1 is not one of the 1 in an epoch");
+  EXPECT_EQ(error_message([&] { loader.batch(0, 1); }), "batch 1 is not one of the 1 in an epoch");
 }
 
 TEST(TextLoader, DebiansDictionaryIsText) {

@@ -11,7 +11,7 @@
 #include "regrow/frontend/grad.h"
 #include "regrow/nn/nn.h"
 #include "regrow/optim/optim.h"
-#include "tests/io/temporary_folder.h"
+#include "tests/io/file_contents.h"
 
 namespace regrow::io {
 namespace {
@@ -110,8 +110,8 @@ TEST(Checkpoint, OfAModuleAloneOrForOneAlone) {
   EXPECT_EQ(other.values(), training.values());
   EXPECT_EQ(default_channel().random_state(), before);
   save_checkpoint(folder.path() / "net", {.module = &training.net, .random_state = false});
-  EXPECT_THAT(message_of([&] { load_checkpoint(folder.path() / "net", other.parts()); }), HasSubstr("no \"regrow.random_key\""));
-  EXPECT_THAT(message_of([&] { load_checkpoint(folder.path() / "net", {.optimizer = &other.optimizer, .random_state = false}); }),
+  EXPECT_THAT(error_message([&] { load_checkpoint(folder.path() / "net", other.parts()); }), HasSubstr("no \"regrow.random_key\""));
+  EXPECT_THAT(error_message([&] { load_checkpoint(folder.path() / "net", {.optimizer = &other.optimizer, .random_state = false}); }),
               HasSubstr("the optimizer: missing: 0.mean"));
 }
 
@@ -129,7 +129,7 @@ TEST(Checkpoint, WhatDoesNotFitChangesNothing) {
   save_checkpoint(path, training.parts());
   Wider wider;
   const std::vector<float> before = wider.hidden.bias().value().to_vector<float>();
-  EXPECT_THAT(message_of([&] { load_checkpoint(path, {.module = &wider}); }),
+  EXPECT_THAT(error_message([&] { load_checkpoint(path, {.module = &wider}); }),
               AllOf(HasSubstr("missing: extra.weight, extra.bias"), HasSubstr("unexpected: "), HasSubstr("output.weight"),
                     HasSubstr("hidden.weight is f32(8, 4), not f32(9, 4)")));
   EXPECT_EQ(wider.hidden.bias().value().to_vector<float>(), before);
@@ -139,7 +139,7 @@ TEST(Checkpoint, WhatDoesNotFitChangesNothing) {
   optim::SGD sgd(other.net.parameters(), {.momentum = 0.5});
   const auto values = other.values();
   const RandomState random = default_channel().random_state();
-  EXPECT_THAT(message_of([&] { load_checkpoint(path, {.module = &other.net, .optimizer = &sgd}); }), HasSubstr("0.buffer"));
+  EXPECT_THAT(error_message([&] { load_checkpoint(path, {.module = &other.net, .optimizer = &sgd}); }), HasSubstr("0.buffer"));
   EXPECT_EQ(other.values(), values);
   EXPECT_EQ(default_channel().random_state(), random);
 }
@@ -161,8 +161,8 @@ TEST(Checkpoint, SaysWhichNamesAreTaken) {
   const TemporaryFolder folder;
   nn::Module module;
   module.add("optimizer", nn::Linear(1, 1));
-  EXPECT_THAT(message_of([&] { save_checkpoint(folder.path() / "c", {.module = &module}); }), HasSubstr("'optimizer'"));
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(error_message([&] { save_checkpoint(folder.path() / "c", {.module = &module}); }), HasSubstr("'optimizer'"));
+  EXPECT_THAT(error_message([&] {
                 save_checkpoint(folder.path() / "c", {.metadata = {{"regrow.x", ""}}});
               }),
               HasSubstr("\"regrow.x\""));

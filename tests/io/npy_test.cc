@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/io/allocations.h"
-#include "tests/io/temporary_folder.h"
+#include "tests/io/file_contents.h"
 
 namespace regrow::io {
 namespace {
@@ -47,7 +47,7 @@ TEST(Npy, ReadsBothByteOrders) {
   const auto truth = folder.write("t", npy(dictionary("|b1", "False", "(2,)"), std::string("\1\0", 2), 3));
   EXPECT_THAT(read_npy(truth).to_vector<bool>(), ElementsAre(true, false));
   const auto complex = folder.write("c", npy(dictionary("<c8", "False", "(1,)"), std::string(8, 0)));
-  EXPECT_THAT(message_of([&] { read_npy(complex); }), HasSubstr("the element type '<c8' is not supported"));
+  EXPECT_THAT(error_message([&] { read_npy(complex); }), HasSubstr("the element type '<c8' is not supported"));
 }
 
 // B195: what numpy.save writes, byte for byte.
@@ -59,7 +59,7 @@ TEST(Npy, WritesAsNumpyDoes) {
   EXPECT_EQ(contents(folder.path() / "x"), npy(header, shorts({1, 2, 3, 4, 5, 6})));
   write_npy(folder.path() / "y", HostArray::from(std::vector<bool>{true}, {1}));
   EXPECT_THAT(read_npy(folder.path() / "y").to_vector<bool>(), ElementsAre(true));
-  EXPECT_THAT(message_of([&] { write_npy(folder.path() / "z", HostArray::scalar(1, DType::bf16)); }), HasSubstr("bf16"));
+  EXPECT_THAT(error_message([&] { write_npy(folder.path() / "z", HostArray::scalar(1, DType::bf16)); }), HasSubstr("bf16"));
 }
 
 // B194, B198: what a header claims takes no memory.
@@ -85,7 +85,7 @@ TEST(HostileNpy, AreRefusedWithLittleMemory) {
   for (const auto& [bytes, message] : files) {
     const auto path = folder.write("x", bytes);
     const std::size_t before = allocated_bytes;
-    EXPECT_THAT(message_of([&] { read_npy(path); }), HasSubstr(message));
+    EXPECT_THAT(error_message([&] { read_npy(path); }), HasSubstr(message));
     EXPECT_LT(allocated_bytes - before, 100'000u) << message;
   }
 }

@@ -8,7 +8,7 @@
 #include "regrow/frontend/create.h"
 #include "regrow/frontend/derived.h"
 #include "tests/io/allocations.h"
-#include "tests/io/temporary_folder.h"
+#include "tests/io/file_contents.h"
 
 namespace regrow::io {
 namespace {
@@ -179,7 +179,7 @@ TEST(HostileSafetensors, AreRefusedWithWordsOfTheirOwnAndLittleMemory) {
   for (const Refused& refused : hostile_files()) {
     const auto path = folder.write("x", refused.file);
     const std::size_t before = allocated_bytes;
-    const std::string message = message_of([&] { SafetensorsReader reader(path); });
+    const std::string message = error_message([&] { SafetensorsReader reader(path); });
     EXPECT_LT(allocated_bytes - before, std::size_t{1} << 20) << refused.what;
     EXPECT_THAT(message, StartsWith(path.string() + ": " + refused.message)) << refused.what;
     EXPECT_LT(message.size(), 400u) << refused.what;
@@ -190,9 +190,9 @@ TEST(HostileSafetensors, AreRefusedWithWordsOfTheirOwnAndLittleMemory) {
 TEST(HostileSafetensors, NamesInMessagesAreShortAndHarmless) {
   const TemporaryFolder folder;
   const auto path = folder.write("x", safetensors(R"({")" + std::string(1000, 'n') + R"(\u001b[2J":1})"));
-  EXPECT_LT(message_of([&] { SafetensorsReader reader(path); }).size(), 250u);
+  EXPECT_LT(error_message([&] { SafetensorsReader reader(path); }).size(), 250u);
   const auto other = folder.write("y", safetensors(R"({"\u001b[2J":1})"));
-  EXPECT_THAT(message_of([&] { SafetensorsReader reader(other); }), HasSubstr(R"("\u001b[2J" is a number)"));
+  EXPECT_THAT(error_message([&] { SafetensorsReader reader(other); }), HasSubstr(R"("\u001b[2J" is a number)"));
 }
 
 // B200: a valid file, cut anywhere, is an error; so is one with any byte of its header turned over, or it reads as another file.
@@ -218,9 +218,9 @@ TEST(HostileSafetensors, CutAnywhereOrDamagedAnywhere) {
 
 TEST(HostileSafetensors, WhatIsNoFileIsSaidToBeNone) {
   const TemporaryFolder folder;
-  EXPECT_THAT(message_of([&] { SafetensorsReader reader(folder.path() / "missing"); }), HasSubstr("No such file"));
-  EXPECT_THAT(message_of([&] { SafetensorsReader reader(folder.path()); }), HasSubstr("not a regular file"));
-  EXPECT_THAT(message_of([&] { SafetensorsReader reader("/dev/zero"); }), HasSubstr("not a regular file"));
+  EXPECT_THAT(error_message([&] { SafetensorsReader reader(folder.path() / "missing"); }), HasSubstr("No such file"));
+  EXPECT_THAT(error_message([&] { SafetensorsReader reader(folder.path()); }), HasSubstr("not a regular file"));
+  EXPECT_THAT(error_message([&] { SafetensorsReader reader("/dev/zero"); }), HasSubstr("not a regular file"));
 }
 
 // B192: the writer keeps the reader's limits.
@@ -228,13 +228,13 @@ TEST(SafetensorsWriter, RefusesWhatNoReaderAccepts) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "x";
   const Tensor one = ones({1});
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(error_message([&] {
                 save_safetensors(path, {{"a", one}}, {{"k", std::string(100'000'001, 'v')}});
               }),
               HasSubstr("header of more than 100000000 bytes"));
-  EXPECT_THAT(message_of([&] { save_safetensors(path, {{"a", one}, {"a", one}}); }), HasSubstr("\"a\" occurs twice"));
-  EXPECT_THAT(message_of([&] { save_safetensors(path, {{"__metadata__", one}}); }), HasSubstr("cannot be named"));
-  EXPECT_THAT(message_of([&] { save_safetensors(path, {{"\xff", one}}); }), HasSubstr("not valid UTF-8"));
+  EXPECT_THAT(error_message([&] { save_safetensors(path, {{"a", one}, {"a", one}}); }), HasSubstr("\"a\" occurs twice"));
+  EXPECT_THAT(error_message([&] { save_safetensors(path, {{"__metadata__", one}}); }), HasSubstr("cannot be named"));
+  EXPECT_THAT(error_message([&] { save_safetensors(path, {{"\xff", one}}); }), HasSubstr("not valid UTF-8"));
   EXPECT_EQ(folder.files(), 0u);
 }
 
@@ -261,7 +261,7 @@ TEST(SafetensorsWriter, AFailureLeavesTheOldFile) {
                Error);
   EXPECT_EQ(contents(path), before);
   EXPECT_EQ(folder.files(), 1u);
-  EXPECT_THAT(message_of([&] { save_safetensors(folder.path() / "no" / "x", {}); }),
+  EXPECT_THAT(error_message([&] { save_safetensors(folder.path() / "no" / "x", {}); }),
               HasSubstr("cannot be written: No such file"));
   save_safetensors(path, {{"a", tensor({2.f})}});
   EXPECT_THAT(load_safetensors(path).at(0).second.to_vector<float>(), ElementsAre(2));

@@ -7,6 +7,7 @@
 
 #include "regrow/machine/policy.h"
 #include "tests/machine/model_shell.h"
+#include "tests/machine/oldest_first.h"
 
 namespace regrow::machine {
 namespace {
@@ -14,30 +15,6 @@ namespace {
 using Kind = Action::Kind;
 using Why = Action::Why;
 constexpr std::size_t one = granule;
-
-// The one that was used longest ago.
-class OldestFirst : public Policy {
- public:
-  bool expects = false;  // whether ghosts are wanted again
-  void attach(const Graph& graph) override { graph_ = &graph, order_.clear(); }
-  void issued(std::uint64_t, std::span<const StorageId>, std::span<const StorageId>) override {}
-  double ran(std::uint64_t, double seconds, bool) override { return seconds; }
-  void entered(StorageId id) override { used(id); }
-  void left(StorageId id) override { std::erase(order_, id); }
-  void used(StorageId id) override { left(id), order_.push_back(id); }
-  void erased(StorageId) override {}
-  StorageId victim(std::uint8_t device, std::size_t) override {
-    for (StorageId id : order_) {
-      if (evictable(*graph_, (*graph_)[id]) && (*graph_)[id].device == device) return id;
-    }
-    return none;
-  }
-  bool expects_use(StorageId) override { return expects; }
-
- private:
-  const Graph* graph_ = nullptr;
-  std::vector<StorageId> order_;
-};
 
 struct Evicting {
   OldestFirst policy;

@@ -21,23 +21,14 @@
 
 #include "regrow/base/error.h"
 #include "regrow/base/units.h"
+#include "tests/error_message.h"
+#include "tests/temporary_folder.h"
 
 namespace regrow::memory {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-// A directory of this test alone, gone with it.
-class SpillDirectory {
- public:
-  SpillDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "regrow-test-XXXXXX";
-    path = ::mkdtemp(name.data());
-  }
-  ~SpillDirectory() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
 
 // Memory as an arena gives it: whole pages, or `shift` bytes beside them.
 class Block {
@@ -59,16 +50,6 @@ class Block {
   std::span<std::byte> bytes_;
 };
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return {};
-}
-
 struct Case {
   bool direct;
   std::size_t bytes, shift;
@@ -79,8 +60,8 @@ class SpillSizes : public testing::TestWithParam<Case> {};
 
 TEST_P(SpillSizes, WhatWasWrittenIsReadBackAsOftenAsWanted) {
   const auto [direct, bytes, shift] = GetParam();
-  const SpillDirectory directory;
-  SpillStore store(directory.path, {.direct = direct});
+  const TemporaryFolder directory;
+  SpillStore store(directory.path(), {.direct = direct});
   EXPECT_TRUE(direct || !store.direct());
   const Block data(bytes, shift);
   store.write(7, data.bytes());
@@ -109,8 +90,8 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(All, SpillSizes, testing::ValuesIn(cases()));
 
 TEST(SpillStore, RandomWritesAndForgetsUseTheSpaceAgain) {
-  const SpillDirectory directory;
-  SpillStore store(directory.path);
+  const TemporaryFolder directory;
+  SpillStore store(directory.path());
   std::mt19937 random(5);
   std::map<Store::Id, std::pair<std::size_t, unsigned>> kept;
   std::size_t pages = 0, most = 0;
@@ -140,8 +121,8 @@ TEST(SpillStore, RandomWritesAndForgetsUseTheSpaceAgain) {
 }
 
 TEST(SpillStore, RefusesWhatMakesNoSense) {
-  const SpillDirectory directory;
-  SpillStore store(directory.path);
+  const TemporaryFolder directory;
+  SpillStore store(directory.path());
   const Block data(10), longer(11);
   EXPECT_THROW(store.read(0, data.bytes()), Error);
   store.write(0, data.bytes());
@@ -152,20 +133,20 @@ TEST(SpillStore, RefusesWhatMakesNoSense) {
 }
 
 TEST(SpillStore, TheFileHasNoName) {
-  const SpillDirectory directory;
-  SpillStore store(directory.path / "made" / "when needed");
+  const TemporaryFolder directory;
+  SpillStore store(directory.path() / "made" / "when needed");
   store.write(0, Block(MiB(1)).bytes());
   EXPECT_TRUE(std::filesystem::is_empty(store.directory()));
 }
 
 // Whatever ends the process, between any two instructions.
 TEST(SpillStore, NothingIsLeftWhenTheProcessIsKilled) {
-  const SpillDirectory directory;
+  const TemporaryFolder directory;
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    SpillStore store(directory.path);
+    SpillStore store(directory.path());
     store.write(0, Block(MiB(4)).bytes());
     if (::write(ready[1], "x", 1) == 1) ::pause();
     ::_exit(1);
@@ -176,7 +157,7 @@ TEST(SpillStore, NothingIsLeftWhenTheProcessIsKilled) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
-  EXPECT_TRUE(std::filesystem::is_empty(directory.path));
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
   ::close(ready[0]), ::close(ready[1]);
 }
 
@@ -193,30 +174,30 @@ TEST(SpillStore, ADirectoryInMemoryIsUsedWithAWarning) {
 }
 
 TEST(SpillFaults, ADirectoryThatCannotBeUsedIsNamed) {
-  const SpillDirectory directory;
-  std::ofstream(directory.path / "file") << "not a directory";
-  EXPECT_THAT(message_of([&] { SpillStore store(directory.path / "file"); }), HasSubstr((directory.path / "file").string()));
-  EXPECT_THAT(message_of([&] { SpillStore store(directory.path / "file" / "below"); }), HasSubstr("cannot be made"));
+  const TemporaryFolder directory;
+  std::ofstream(directory.path() / "file") << "not a directory";
+  EXPECT_THAT(error_message([&] { SpillStore store(directory.path() / "file"); }), HasSubstr((directory.path() / "file").string()));
+  EXPECT_THAT(error_message([&] { SpillStore store(directory.path() / "file" / "below"); }), HasSubstr("cannot be made"));
   FileCalls calls;
   calls.open = [](const std::string&) { return errno = EACCES, -1; };
-  EXPECT_THAT(message_of([&] { SpillStore store(directory.path, {.calls = calls}); }),
-              AllOf(HasSubstr(directory.path.string()), HasSubstr("Permission denied")));
+  EXPECT_THAT(error_message([&] { SpillStore store(directory.path(), {.calls = calls}); }),
+              AllOf(HasSubstr(directory.path().string()), HasSubstr("Permission denied")));
 }
 
 TEST(SpillFaults, AFullDiskIsAnErrorAndNothingIsKept) {
   for (bool direct : {true, false}) {
-    const SpillDirectory directory;
+    const TemporaryFolder directory;
     off_t capacity = 0;
     FileCalls calls;
     calls.pwrite = [&](int file, const void* data, std::size_t bytes, off_t at) -> ssize_t {
       if (at >= capacity) return errno = ENOSPC, -1;
       return ::pwrite(file, data, std::min(bytes, static_cast<std::size_t>(capacity - at)), at);  // as much as there is room for
     };
-    SpillStore store(directory.path, {.direct = direct, .calls = calls});
+    SpillStore store(directory.path(), {.direct = direct, .calls = calls});
     const Block data(MiB(1)), back(MiB(1), 0, 2);
     capacity = KiB(512);
-    EXPECT_THAT(message_of([&] { store.write(3, data.bytes()); }),
-                AllOf(HasSubstr("1.0 MiB"), HasSubstr(directory.path.string()), HasSubstr("No space left")));
+    EXPECT_THAT(error_message([&] { store.write(3, data.bytes()); }),
+                AllOf(HasSubstr("1.0 MiB"), HasSubstr(directory.path().string()), HasSubstr("No space left")));
     EXPECT_FALSE(store.has(3));
     EXPECT_EQ(store.bytes() + store.written(), 0u);
     capacity = MiB(1);  // the same place again: room was made
@@ -229,7 +210,7 @@ TEST(SpillFaults, AFullDiskIsAnErrorAndNothingIsKept) {
 
 TEST(SpillFaults, CallsThatDoLessThanAskedOrAreInterruptedAreRepeated) {
   for (bool direct : {true, false}) {
-    const SpillDirectory directory;
+    const TemporaryFolder directory;
     std::mt19937 random(1);
     const auto part = [&](std::size_t bytes) { return direct ? (1 + random() % (bytes / 4096)) * 4096 : 1 + random() % bytes; };
     FileCalls calls;
@@ -239,7 +220,7 @@ TEST(SpillFaults, CallsThatDoLessThanAskedOrAreInterruptedAreRepeated) {
     calls.pread = [&](int file, void* data, std::size_t bytes, off_t at) -> ssize_t {
       return random() % 3 == 0 ? (errno = EINTR, -1) : ::pread(file, data, part(bytes), at);
     };
-    SpillStore store(directory.path, {.direct = direct, .calls = calls});
+    SpillStore store(directory.path(), {.direct = direct, .calls = calls});
     for (std::size_t bytes : {std::size_t{5000}, MiB(1) + 77}) {
       const Block data(bytes), back(bytes, 0, 2);
       store.write(1, data.bytes());
@@ -251,37 +232,38 @@ TEST(SpillFaults, CallsThatDoLessThanAskedOrAreInterruptedAreRepeated) {
 }
 
 TEST(SpillFaults, AFileThatEndsTooEarlyIsAnError) {
-  const SpillDirectory directory;
+  const TemporaryFolder directory;
   bool short_of_it = true;
   FileCalls calls;
   calls.pread = [&](int file, void* data, std::size_t bytes, off_t at) -> ssize_t {
     if (short_of_it && at >= 8192) return 0;
     return ::pread(file, data, short_of_it ? std::min<std::size_t>(bytes, 8192 - static_cast<std::size_t>(at)) : bytes, at);
   };
-  SpillStore store(directory.path, {.calls = calls});
+  SpillStore store(directory.path(), {.calls = calls});
   const Block data(KiB(64)), back(KiB(64), 0, 2);
   store.write(1, data.bytes());
-  EXPECT_THAT(message_of([&] { store.read(1, back.bytes()); }), AllOf(HasSubstr("56.0 KiB too early"), HasSubstr(directory.path.string())));
+  EXPECT_THAT(error_message([&] { store.read(1, back.bytes()); }),
+              AllOf(HasSubstr("56.0 KiB too early"), HasSubstr(directory.path().string())));
   short_of_it = false;
   store.read(1, back.bytes());
   EXPECT_EQ(back, data);
 }
 
 TEST(SpillFaults, AnErrorOfTheDiskIsPassedOn) {
-  const SpillDirectory directory;
+  const TemporaryFolder directory;
   FileCalls calls;
   calls.pread = [](int, void*, std::size_t, off_t) -> ssize_t { return errno = EIO, -1; };
-  SpillStore store(directory.path, {.calls = calls});
+  SpillStore store(directory.path(), {.calls = calls});
   const Block data(100);
   store.write(1, data.bytes());
-  EXPECT_THAT(message_of([&] { store.read(1, data.bytes()); }), HasSubstr("Input/output error"));
+  EXPECT_THAT(error_message([&] { store.read(1, data.bytes()); }), HasSubstr("Input/output error"));
 }
 
 // One bit, anywhere: in what goes straight to its place, and in what passes through staging.
 TEST(SpillFaults, AFlippedBitIsNoticed) {
   for (std::size_t bytes : {std::size_t{64}, KiB(64), MiB(1) + 5}) {
     for (std::size_t flipped : {std::size_t{0}, bytes / 2, bytes - 1}) {
-      const SpillDirectory directory;
+      const TemporaryFolder directory;
       bool flip = true;
       FileCalls calls;
       calls.pread = [&](int file, void* data, std::size_t count, off_t at) -> ssize_t {
@@ -290,10 +272,10 @@ TEST(SpillFaults, AFlippedBitIsNoticed) {
         if (flip && place >= at && place < at + got) static_cast<unsigned char*>(data)[place - at] ^= 16;
         return got;
       };
-      SpillStore store(directory.path, {.calls = calls});
+      SpillStore store(directory.path(), {.calls = calls});
       const Block data(bytes), back(bytes, 0, 2);
       store.write(1, data.bytes());
-      EXPECT_THAT(message_of([&] { store.read(1, back.bytes()); }), HasSubstr("not what was written"));
+      EXPECT_THAT(error_message([&] { store.read(1, back.bytes()); }), HasSubstr("not what was written"));
       flip = false;
       store.read(1, back.bytes());
       EXPECT_EQ(back, data);
@@ -302,13 +284,13 @@ TEST(SpillFaults, AFlippedBitIsNoticed) {
 }
 
 TEST(SpillFaults, WhereDirectIoIsRefusedOnlyByTheCallTheCacheIsUsed) {
-  const SpillDirectory directory;
+  const TemporaryFolder directory;
   FileCalls calls;
   calls.pwrite = [](int file, const void* data, std::size_t bytes, off_t at) -> ssize_t {
     if ((::fcntl(file, F_GETFL) & O_DIRECT) != 0) return errno = EINVAL, -1;
     return ::pwrite(file, data, bytes, at);
   };
-  SpillStore store(directory.path, {.calls = calls});
+  SpillStore store(directory.path(), {.calls = calls});
   const Block data(KiB(64)), back(KiB(64), 0, 2);
   store.write(1, data.bytes());
   EXPECT_FALSE(store.direct());

@@ -13,6 +13,7 @@
 
 #include "regrow/base/units.h"
 #include "tests/runtime/gate.h"
+#include "tests/temporary_folder.h"
 
 namespace regrow {
 namespace {
@@ -60,13 +61,10 @@ std::vector<float> train(Channel& channel, int steps) {
 class SpillBudgets : public testing::Test {
  protected:
   SpillBudgets() {
-    std::string name = std::filesystem::temp_directory_path() / "regrow-test-XXXXXX";
-    directory_ = ::mkdtemp(name.data());
     Channel channel(Options{});
     expected_ = train(channel, 2);
     peak_ = channel.memory().peak_bytes;
   }
-  ~SpillBudgets() override { std::filesystem::remove_all(directory_); }
 
   MemoryReport expect_same_bits(std::size_t budget, const Options& options, const FileCalls& calls = {}) {
     Channel channel(options);
@@ -79,7 +77,8 @@ class SpillBudgets : public testing::Test {
     return report;
   }
 
-  std::filesystem::path directory_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path& directory_ = folder_.path();
   std::vector<float> expected_;
   std::size_t peak_ = 0;
 };

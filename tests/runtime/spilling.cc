@@ -11,6 +11,7 @@
 
 #include "regrow/base/units.h"
 #include "tests/runtime/gate.h"
+#include "tests/temporary_folder.h"
 
 namespace regrow {
 namespace {
@@ -20,12 +21,6 @@ using testing::HasSubstr;
 
 class Spilling : public testing::Test {
  protected:
-  Spilling() {
-    std::string name = std::filesystem::temp_directory_path() / "regrow-test-XXXXXX";
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~Spilling() override { std::filesystem::remove_all(directory_); }
-
   // A disk that does wrong while it is told to.
   FileCalls disk() {
     FileCalls calls;
@@ -41,7 +36,8 @@ class Spilling : public testing::Test {
     return calls;
   }
 
-  std::filesystem::path directory_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path& directory_ = folder_.path();
   std::atomic<bool> full_{false}, broken_{false}, short_{false}, flips_{false};
 };
 

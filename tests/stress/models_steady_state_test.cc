@@ -10,7 +10,7 @@ namespace {
 class ModelSteadyState : public testing::TestWithParam<const char*> {};
 
 TEST_P(ModelSteadyState, AWarmStepAsksTheSystemForNothing) {
-  const data::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const cli::ModelSpec& spec = *cli::find_model(GetParam());
   const cli::Model model = spec.make({.extent = spec.small, .seed = 1, .data = data::write_small_data(GetParam(), folder)});
   const auto optimizer = spec.optimizer(model.module.parameters(), spec.learning_rate);

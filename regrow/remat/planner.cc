@@ -14,12 +14,19 @@
 namespace regrow::remat {
 namespace {
 
+// Replays that try weights in each budget: 400, or fewer where many budgets are asked about, so that a table of any size comes to
+// an end.
+std::size_t walk_of(const PlanQuestion& question) {
+  return std::min<std::size_t>(400, 3200 / std::max<std::size_t>(1, question.budgets.size() + question.ratios.size()));
+}
+
 // One policy in any budget.
 class Contender {
  public:
   Contender(const Trace& trace, const PlanQuestion& question, std::string name, std::size_t peak)
       : trace_(trace), rules_(question.rules), disk_(question.disk), name_(std::move(name)) {
-    if (name_ == "next-use" && question.tune && rules_ == Rules::regrow) tuning_ = std::make_unique<Tuning>(trace, peak, 400, disk_);
+    if (name_ == "next-use" && question.tune && rules_ == Rules::regrow)
+      tuning_ = std::make_unique<Tuning>(trace, peak, walk_of(question), disk_);
   }
 
   PlanResult run(std::size_t budget) {
@@ -34,7 +41,8 @@ class Contender {
     }
     const auto policy = make_policy(name_, rules_ == Rules::published);
     if (auto* foretold = dynamic_cast<NextUsePolicy*>(policy.get())) foretold->learn(trace_);
-    result.outcome = rules_ == Rules::published ? replay_published(trace_, *policy, budget) : replay(trace_, policy.get(), budget, disk_);
+    result.outcome =
+        rules_ == Rules::published ? replay_published(trace_, *policy, budget) : replay(trace_, policy.get(), budget, disk_);
     return result;
   }
 

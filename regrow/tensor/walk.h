@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <tuple>
+#include <type_traits>
 
 #include "regrow/tensor/view.h"
 
@@ -31,7 +32,7 @@ void walk(const Shape& shape, const std::array<Strides, N>& strides, Body&& body
   }
 }
 
-// The elements of the view, row-major, to `to`.
+// The elements of the view, row-major, to `to`; neither needs to be aligned.
 inline void copy_strided(const View& from, std::byte* to) {
   const std::size_t size = size_of(from.dtype());
   if (from.count() == 0) return;
@@ -39,16 +40,17 @@ inline void copy_strided(const View& from, std::byte* to) {
     std::memcpy(to, from.data, static_cast<std::size_t>(from.count()) * size);
     return;
   }
-  auto copy = [&]<class Unit>(Unit) {
-    auto* out = reinterpret_cast<Unit*>(to);
-    const auto* in = reinterpret_cast<const Unit*>(from.data);
-    walk<1>(from.shape(), {from.strides()}, [&](std::int64_t offset) { *out++ = in[offset]; });
+  auto copy = [&]<std::size_t bytes>(std::integral_constant<std::size_t, bytes>) {
+    walk<1>(from.shape(), {from.strides()}, [&](std::int64_t offset) {
+      std::memcpy(to, from.data + offset * static_cast<std::int64_t>(bytes), bytes);
+      to += bytes;
+    });
   };
   switch (size) {
-    case 1: return copy(std::uint8_t{});
-    case 2: return copy(std::uint16_t{});
-    case 4: return copy(std::uint32_t{});
-    default: return copy(std::uint64_t{});
+    case 1: return copy(std::integral_constant<std::size_t, 1>{});
+    case 2: return copy(std::integral_constant<std::size_t, 2>{});
+    case 4: return copy(std::integral_constant<std::size_t, 4>{});
+    default: return copy(std::integral_constant<std::size_t, 8>{});
   }
 }
 

@@ -89,8 +89,7 @@ struct BatchNormSpace {
 
   BatchNormSpace(const Desc& from, const Desc& to, Workspace& workspace)
       : x(from, workspace), out(to, workspace), blocks(x.rows(), x.columns()), table(column_capacity(x.columns())) {
-    double* tables = take_tables(workspace, table, 4);
-    weight = tables, bias = weight + table, center = bias + table, scale = center + table;
+    for (double** one : {&weight, &bias, &center, &scale}) *one = take_tables(workspace, table, 1);
     partial = take_tables(workspace, table, 2 * blocks.count);
   }
 };
@@ -107,8 +106,7 @@ struct BatchNormBackSpace {
         out(to, workspace),
         blocks(x.rows(), x.columns()),
         table(column_capacity(x.columns())) {
-    double* tables = take_tables(workspace, table, 5);
-    weight = tables, center = weight + table, a = center + table, b = a + table, c = b + table;
+    for (double** one : {&weight, &center, &a, &b, &c}) *one = take_tables(workspace, table, 1);
     partial = take_tables(workspace, table, 2 * blocks.count);
   }
 };
@@ -231,7 +229,7 @@ struct GroupNormSpace {
         images(from.shape[0]),
         rows(x.rows() / images),
         table(column_capacity(x.columns())) {
-    weight = take_tables(workspace, table, 2), bias = weight + table;
+    weight = take_tables(workspace, table, 1), bias = take_tables(workspace, table, 1);
     scratch = take_tables(workspace, table, 4 * images);
   }
 };

@@ -164,7 +164,7 @@ struct ForwardSpace {
   double *weight, *bias;
   ForwardSpace(const Desc& from, const Desc& weight_desc, const Desc& to, Workspace& workspace)
       : x(from, workspace), out(to, workspace), length(weight_desc.count()), rows(from.count() / length) {
-    weight = workspace.take_array<double>(2 * column_capacity(length)), bias = weight + column_capacity(length);
+    for (double** one : {&weight, &bias}) *one = workspace.take_array<double>(column_capacity(length));
   }
 };
 

@@ -54,7 +54,7 @@ TEST_F(Program, BudgetsThatAreNoneAreRefused) {
 TEST_F(Program, ATraceOfAStepIsReplayed) {
   const std::string trace = folder_.path() / "trace", json = folder_.path() / "plan.json";
   const nlohmann::json trained = train({"gpt", "--size", "small", "--steps", "8", "--trace", trace});
-  const Ending ending = run({"plan", trace, "--ratio", "1", "0.6", "--policy", "next-use", "--json", json});
+  const Ending ending = run({"plan", trace, "--ratio", "1", "0.6", "--policy", "dtr-eq", "--json", json});
   ASSERT_EQ(ending.exit_code, 0) << ending;
   const nlohmann::json plan = nlohmann::json::parse(std::ifstream(json), nullptr, false);
   // One step of several: its own peak is at most that of training, and nearly that.

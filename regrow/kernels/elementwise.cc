@@ -8,6 +8,7 @@ namespace regrow::kernels {
 TileKernel unary(Unary f, DType type) {
   const DType compute = compute_type(type);
   if (f >= Unary::is_nan) return {find_classification(f, compute), {compute}, DType::boolean};
+  if (f >= Unary::sigmoid) return {find_activation(f, compute), {compute}, compute};
   if (f >= Unary::exp) return {find_transcendental(f, compute), {compute}, compute};
   return {find_arithmetic(f, compute), {compute}, compute};
 }
@@ -15,7 +16,7 @@ TileKernel unary(Unary f, DType type) {
 TileKernel binary(Binary f, DType type) {
   const DType compute = compute_type(type);
   if (f >= Binary::equal) return {find_comparison(f, compute), {compute, compute}, DType::boolean};
-  if (f >= Binary::gelu_gradient) return {find_transcendental(f, compute), {compute, compute}, compute};
+  if (f >= Binary::gelu_gradient) return {find_activation(f, compute), {compute, compute}, compute};
   return {find_arithmetic(f, compute), {compute, compute}, compute};
 }
 

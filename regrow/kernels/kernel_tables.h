@@ -12,7 +12,8 @@ TileFn find_arithmetic(Binary f, DType type);
 TileFn find_comparison(Binary f, DType type);
 TileFn find_classification(Unary f, DType type);
 TileFn find_transcendental(Unary f, DType type);
-TileFn find_transcendental(Binary f, DType type);
+TileFn find_activation(Unary f, DType type);
+TileFn find_activation(Binary f, DType type);
 TileFn find_select(std::size_t element_size);
 TileFn find_conversion(DType from, DType to);
 

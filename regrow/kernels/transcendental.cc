@@ -7,7 +7,6 @@
 
 #include "hwy/foreach_target.h"  // must come before highway.h
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -76,16 +75,6 @@ struct Tanh {
   }
 };
 
-// 1/(1+e^-x), by the power that does not overflow.
-struct Sigmoid {
-  template <class D, class V>
-  static HWY_INLINE V vector(D d, V x) {
-    const V one = hn::Set(d, 1.0f), power = hn::Exp(d, hn::Neg(hn::Abs(x)));
-    const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), power, one);
-    return keep_nan(x, hn::Div(numerator, hn::Add(one, power)));
-  }
-};
-
 // Below 1: x + x P(x^2). From there on: 1 - e^(-x Q(x)); from 4 on that rounds to 1. P and Q are minimax in the relative error of
 // the result, fitted in double precision (0.02 and 0.015 units of the last place before rounding).
 struct Erf {
@@ -149,121 +138,11 @@ struct Cos {
   }
 };
 
-// x times a probability that is 0 or 1 far out: there x is bounded, so that infinities give the limit, not NaN.
-constexpr double far_out = 1e4;
-template <class D, class V>
-HWY_INLINE V bounded(D d, V x) {
-  return hn::Min(hn::Max(x, hn::Set(d, -static_cast<float>(far_out))), hn::Set(d, static_cast<float>(far_out)));
-}
-constexpr double inverse_root_2 = 0.70710678118654752, inverse_root_2_pi = 0.39894228040143268;
-constexpr double root_2_over_pi = 0.79788456080286536, gelu_cube = 0.044715;
-
-template <class D, class V>
-HWY_INLINE V normal_below(D d, V x) {  // the probability of the standard normal distribution
-  const V half = hn::Set(d, 0.5f);
-  return hn::MulAdd(half, Erf::vector(d, hn::Mul(x, hn::Set(d, static_cast<float>(inverse_root_2)))), half);
-}
-template <class D, class V>
-HWY_INLINE V tanh_of_gelu(D d, V x, V square) {
-  const V inner = hn::MulAdd(square, hn::Set(d, static_cast<float>(gelu_cube)), hn::Set(d, 1.0f));
-  return Tanh::vector(d, hn::Mul(hn::Mul(x, hn::Set(d, static_cast<float>(root_2_over_pi))), inner));
-}
-
-struct Gelu {
-  template <class D, class V>
-  static HWY_INLINE V vector(D d, V x) {
-    return hn::Mul(hn::Max(x, hn::Set(d, -static_cast<float>(far_out))), normal_below(d, x));
-  }
-};
-struct GeluTanh {
-  template <class D, class V>
-  static HWY_INLINE V vector(D d, V x) {
-    const V half = hn::Set(d, 0.5f), t = tanh_of_gelu(d, x, hn::Mul(x, x));
-    return hn::Mul(hn::Max(x, hn::Set(d, -static_cast<float>(far_out))), hn::MulAdd(half, t, half));
-  }
-};
-struct Silu {
-  template <class D, class V>
-  static HWY_INLINE V vector(D d, V x) {
-    return hn::Mul(hn::Max(x, hn::Set(d, -static_cast<float>(far_out))), Sigmoid::vector(d, x));
-  }
-};
-struct GeluGradient {
-  template <class D, class V>
-  static HWY_INLINE V vector(D d, V grad, V x) {
-    const V near = bounded(d, x), exponent = hn::Mul(hn::Mul(near, near), hn::Set(d, -0.5f));
-    const V density = hn::Mul(hn::Exp(d, exponent), hn::Set(d, static_cast<float>(inverse_root_2_pi)));
-    return hn::Mul(grad, keep_nan(x, hn::MulAdd(near, density, normal_below(d, x))));
-  }
-};
-struct GeluTanhGradient {
-  template <class D, class V>
-  static HWY_INLINE V vector(D d, V grad, V x) {
-    const V half = hn::Set(d, 0.5f), one = hn::Set(d, 1.0f), near = bounded(d, x), square = hn::Mul(near, near);
-    const V t = tanh_of_gelu(d, near, square);
-    const V slope = hn::Mul(hn::MulAdd(square, hn::Set(d, static_cast<float>(3 * gelu_cube)), one),
-                            hn::Set(d, static_cast<float>(root_2_over_pi)));
-    const V falling = hn::Mul(hn::Mul(half, near), hn::Mul(hn::NegMulAdd(t, t, one), slope));
-    return hn::Mul(grad, keep_nan(x, hn::Add(hn::MulAdd(half, t, half), falling)));
-  }
-};
-struct SiluGradient {
-  template <class D, class V>
-  static HWY_INLINE V vector(D d, V grad, V x) {
-    const V one = hn::Set(d, 1.0f), s = Sigmoid::vector(d, x), near = bounded(d, x);
-    return hn::Mul(grad, keep_nan(x, hn::Mul(s, hn::MulAdd(near, hn::Sub(one, s), one))));
-  }
-};
-
 template <double (*Function)(double)>
 void double_loop(const void* const* in, void* out, std::size_t n) {
   const auto* from = static_cast<const double*>(in[0]);
   auto* to = static_cast<double*>(out);
   for (std::size_t i = 0; i < n; ++i) to[i] = Function(from[i]);
-}
-
-inline double sigmoid(double x) {
-  const double power = std::exp(-std::fabs(x));
-  return (x < 0 ? power : 1.0) / (1.0 + power);
-}
-
-inline double bounded(double x) { return std::isnan(x) ? x : std::min(std::max(x, -far_out), far_out); }
-inline double not_below(double x) { return std::isnan(x) ? x : std::max(x, -far_out); }
-inline double normal_below(double x) { return 0.5 * std::erfc(-x * inverse_root_2); }
-inline double tanh_of_gelu(double x) { return std::tanh(root_2_over_pi * x * (1 + gelu_cube * x * x)); }
-inline double gelu(double x) { return not_below(x) * normal_below(x); }
-inline double gelu_tanh(double x) { return not_below(x) * (0.5 + 0.5 * tanh_of_gelu(x)); }
-inline double silu(double x) { return not_below(x) * sigmoid(x); }
-inline double gelu_slope(double x) {
-  const double near = bounded(x);
-  return normal_below(x) + near * std::exp(-0.5 * near * near) * inverse_root_2_pi;
-}
-inline double gelu_tanh_slope(double x) {
-  const double near = bounded(x), t = tanh_of_gelu(near);
-  return 0.5 + 0.5 * t + 0.5 * near * (1 - t * t) * root_2_over_pi * (1 + 3 * gelu_cube * near * near);
-}
-inline double silu_slope(double x) {
-  const double s = sigmoid(x);
-  return s * (1 + bounded(x) * (1 - s));
-}
-
-// grad times the slope at x.
-template <double (*Slope)(double)>
-void double_slope_loop(const void* const* in, void* out, std::size_t n) {
-  const auto *grad = static_cast<const double*>(in[0]), *x = static_cast<const double*>(in[1]);
-  auto* to = static_cast<double*>(out);
-  for (std::size_t i = 0; i < n; ++i) to[i] = grad[i] * Slope(x[i]);
-}
-
-TileFn slope_function(Binary f, DType type) {
-  if (!is_floating(type)) return nullptr;
-  const bool wide = type == DType::f64;
-  switch (f) {
-    case Binary::gelu_gradient: return wide ? double_slope_loop<gelu_slope> : vector_loop2<float, GeluGradient>;
-    case Binary::gelu_tanh_gradient: return wide ? double_slope_loop<gelu_tanh_slope> : vector_loop2<float, GeluTanhGradient>;
-    case Binary::silu_gradient: return wide ? double_slope_loop<silu_slope> : vector_loop2<float, SiluGradient>;
-    default: return nullptr;
-  }
 }
 
 TileFn transcendental_function(Unary f, DType type) {
@@ -277,11 +156,7 @@ TileFn transcendental_function(Unary f, DType type) {
     case Unary::sin: return wide ? double_loop<std::sin> : vector_loop1<float, Sin>;
     case Unary::cos: return wide ? double_loop<std::cos> : vector_loop1<float, Cos>;
     case Unary::tanh: return wide ? double_loop<std::tanh> : vector_loop1<float, Tanh>;
-    case Unary::sigmoid: return wide ? double_loop<sigmoid> : vector_loop1<float, Sigmoid>;
     case Unary::erf: return wide ? double_loop<std::erf> : vector_loop1<float, Erf>;
-    case Unary::gelu: return wide ? double_loop<gelu> : vector_loop1<float, Gelu>;
-    case Unary::gelu_tanh: return wide ? double_loop<gelu_tanh> : vector_loop1<float, GeluTanh>;
-    case Unary::silu: return wide ? double_loop<silu> : vector_loop1<float, Silu>;
     default: return nullptr;
   }
 }
@@ -294,10 +169,8 @@ HWY_AFTER_NAMESPACE();
 namespace regrow::kernels {
 
 HWY_EXPORT(transcendental_function);
-HWY_EXPORT(slope_function);
 
 TileFn find_transcendental(Unary f, DType type) { return HWY_DYNAMIC_DISPATCH(transcendental_function)(f, type); }
-TileFn find_transcendental(Binary f, DType type) { return HWY_DYNAMIC_DISPATCH(slope_function)(f, type); }
 
 }  // namespace regrow::kernels
 #endif  // HWY_ONCE

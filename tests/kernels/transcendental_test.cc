@@ -24,6 +24,13 @@ std::vector<T> evaluate(Unary f, const std::vector<T>& x) {
   unary(f, dtype_of<T>()).fn(&in, out.data(), x.size());
   return out;
 }
+template <class T>
+std::vector<T> evaluate(Binary slope, const std::vector<T>& x) {
+  std::vector<T> out(x.size()), ones(x.size(), T{1});
+  const void* in[] = {ones.data(), x.data()};
+  binary(slope, dtype_of<T>()).fn(in, out.data(), x.size());
+  return out;
+}
 
 // |got - exact| in units of the last place that a T of the exact value's magnitude has.
 template <class T>
@@ -49,6 +56,12 @@ struct Function {
 };
 
 long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
+// x p(x), without the NaN of infinities.
+long double weighted(long double x, long double probability) { return probability == 0 ? 0 : x * probability; }
+long double silu(long double x) { return weighted(x, sigmoid(x)); }
+long double gelu(long double x) { return weighted(x, std::erfc(-x / std::sqrt(2.0L)) / 2); }
+const long double two_root_2_over_pi = std::sqrt(8 / std::acos(-1.0L));
+long double gelu_tanh(long double x) { return weighted(x, sigmoid(two_root_2_over_pi * (x + 0.044715L * x * x * x))); }
 
 const std::vector<Function>& functions() {
   static const std::vector<Function> all = {
@@ -56,7 +69,8 @@ const std::vector<Function>& functions() {
       {"log", Unary::log, std::log, 0, 100, 4, 1},       {"log1p", Unary::log1p, std::log1p, -1, 100, 4, 1.5},
       {"sin", Unary::sin, std::sin, -20, 20, 3, 1},      {"cos", Unary::cos, std::cos, -20, 20, 3, 1},
       {"tanh", Unary::tanh, std::tanh, -10, 10, 4, 2.5}, {"sigmoid", Unary::sigmoid, sigmoid, -100, 40, 4, 3},
-      {"erf", Unary::erf, std::erf, -5, 5, 3, 1.5},
+      {"erf", Unary::erf, std::erf, -5, 5, 3, 1.5},      {"silu", Unary::silu, silu, -110, 20, 4, 4},
+      {"gelu", Unary::gelu, gelu, -15, 8, 6, 32},        {"gelu_tanh", Unary::gelu_tanh, gelu_tanh, -11, 6, 4, 16},
   };
   return all;
 }
@@ -97,6 +111,26 @@ TEST(Transcendental, DoublePrecisionIsWithinItsBounds) {
   for (const Function& f : functions()) expect_within_bound<double>(f, f.double_bound);
 }
 
+// Where nothing cancels: left of the least value. The step of the differences is small against every scale of the functions.
+TEST(Transcendental, SlopesOfActivationsKeepTheirDigitsFarBelowZero) {
+  struct Slope {
+    Binary function;
+    long double (*value)(long double);
+    float low, high;
+  };
+  for (const Slope& f : {Slope{Binary::silu_gradient, silu, -103, -3}, Slope{Binary::gelu_gradient, gelu, -14, -2},
+                         Slope{Binary::gelu_tanh_gradient, gelu_tanh, -10, -2}})
+    for (float x = f.low; x < f.high; x += 0.37f) {
+      const long double step = 1e-5L, wide = x;
+      const long double exact =
+          (8 * (f.value(wide + step) - f.value(wide - step)) - (f.value(wide + 2 * step) - f.value(wide - 2 * step))) /
+          (12 * step);
+      EXPECT_LE(ulps(evaluate<float>(f.function, {x})[0], exact), 8) << static_cast<int>(f.function) << " at " << x;
+      const double got = evaluate<double>(f.function, {static_cast<double>(x)})[0];
+      EXPECT_NEAR(got, static_cast<double>(exact), 1e-12 * std::fabs(got)) << static_cast<int>(f.function) << " at " << x;
+    }
+}
+
 TEST(Transcendental, SpecialValues) {
   const std::vector<float> x{0.0f, -0.0f, inf, -inf, nan, -1, 1};
   const auto expect = [&](Unary f, const std::vector<float>& wanted) {
@@ -118,6 +152,8 @@ TEST(Transcendental, SpecialValues) {
   expect(Unary::tanh, {0.0f, -0.0f, 1, -1, nan});
   expect(Unary::sigmoid, {0.5f, 0.5f, 1, 0, nan});
   expect(Unary::erf, {0.0f, -0.0f, 1, -1, nan});
+  for (Unary f : {Unary::silu, Unary::gelu_tanh}) expect(f, {0.0f, -0.0f, inf, -0.0f, nan});
+  expect(Unary::gelu, {0.0f, -0.0f, inf, 0.0f, nan});
 }
 
 }  // namespace

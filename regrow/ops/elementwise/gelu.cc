@@ -17,9 +17,9 @@ Var slope(Var x, bool by_tanh) {
     const Var density = op<"exp">(square * Scalar(-0.5)) * Scalar(inverse_root_2_pi);
     return (op<"erf">(x * Scalar(inverse_root_2)) + Scalar(1)) * Scalar(0.5) + x * density;
   }
-  const Var t = op<"tanh">(x * Scalar(root_2_over_pi) * (square * Scalar(0.044715) + Scalar(1)));
-  const Var inner = (square * Scalar(3 * 0.044715) + Scalar(1)) * Scalar(root_2_over_pi);
-  return (t + Scalar(1)) * Scalar(0.5) + x * Scalar(0.5) * (op<"square">(t) * Scalar(-1) + Scalar(1)) * inner;
+  const Var s = op<"sigmoid">(x * Scalar(2 * root_2_over_pi) * (square * Scalar(0.044715) + Scalar(1)));
+  const Var inner = (square * Scalar(3 * 0.044715) + Scalar(1)) * Scalar(2 * root_2_over_pi);
+  return s + x * s * (s * Scalar(-1) + Scalar(1)) * inner;
 }
 
 void gradient(Gradient& g) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "regrow/kernels/convert.h"
+#include "regrow/kernels/depthwise_convolution.h"
 #include "regrow/kernels/dnnl_convolution.h"
 #include "regrow/kernels/narrow_convolution.h"
 #include "regrow/kernels/parts.h"
@@ -24,6 +25,7 @@ struct Method {
   DType out_dtype = DType::f32;  // computed to
   bool onednn = false;
   bool narrow = false;
+  bool depthwise = false;
   int parts = 1;
 };
 
@@ -49,8 +51,10 @@ Method method_for(ConvolutionPass pass, const Convolution& shape, DType stored, 
   const int parts = m.parts;
   m.parts = static_cast<int>(std::min<std::int64_t>(parts, shape.batch));
   m.narrow = pass == ConvolutionPass::result && m.dtype == DType::f32 && is_narrow(shape);
-  m.onednn = !m.narrow && onednn_does(m);
-  if (!m.onednn && !m.narrow) {
+  m.depthwise = pass == ConvolutionPass::weight && m.dtype == DType::f32 && is_depthwise(shape);
+  if (m.depthwise) m.parts = static_cast<int>(std::min<std::int64_t>(parts, shape.groups / depthwise_channels));
+  m.onednn = !m.narrow && !m.depthwise && onednn_does(m);
+  if (!m.onednn && !m.narrow && !m.depthwise) {
     m.parts = parts;
     if (m.dtype == DType::bf16) m.dtype = DType::f32;
   }
@@ -65,7 +69,7 @@ Desc wanted(const Method& m, const Desc& desc, bool weight, DType dtype) {
   Desc want = desc;
   want.dtype = dtype;
   if (weight && !desc.contiguous()) want.strides = contiguous_strides(desc.shape);
-  if (!weight && (desc.dtype != dtype || (m.onednn && !is_channels_last(desc.shape, desc.strides))))
+  if (!weight && (desc.dtype != dtype || ((m.onednn || m.depthwise) && !is_channels_last(desc.shape, desc.strides))))
     want.strides = channels_last_strides(desc.shape);
   return want;
 }
@@ -82,6 +86,7 @@ struct Operands {
 std::size_t scratch_of(const Method& m, int index) {
   if (m.onednn) return dnnl::plan_convolution(m.pass, m.dtype, part_of(m, index)).scratch;
   if (m.narrow) return narrow_scratch(m.shape);
+  if (m.depthwise) return depthwise_scratch(m.shape);
   return m.dtype == DType::f64 ? unrolled_scratch<double>(m.shape) : unrolled_scratch<float>(m.shape);
 }
 
@@ -168,6 +173,7 @@ void convolve(ConvolutionPass pass, const Convolution& shape, const View& a, con
   const View to = o.out_copy ? View{&o.out, o.out_copy} : out;
   if (m.onednn) run_onednn(m, from_a, from_b, to, o);
   else if (m.narrow) narrow_convolution(shape, from_a, from_b, to, m.parts, o.scratch);
+  else if (m.depthwise) depthwise_weight_gradient(shape, from_a.as<float>(), from_b.as<float>(), to.as<float>(), m.parts, o.scratch);
   else if (m.dtype == DType::f64) unrolled_convolution<double>(pass, shape, from_a, from_b, to, m.parts, o.scratch);
   else unrolled_convolution<float>(pass, shape, from_a, from_b, to, m.parts, o.scratch);
   if (o.out_copy) convert(to, out);  // to another type: results are written where they belong

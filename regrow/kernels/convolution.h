@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-dimensional convolution and its two adjoints: directly where an image has a few channels, by oneDNN where it has a good
-// implementation, by products over unrolled windows otherwise. Re-entrant. Any thread. Bits depend on operands, shapes, strides and
-// the number of kernel threads.
+// Two-dimensional convolution and its two adjoints: directly where an image has a few channels and for the weight of a depthwise
+// one, by oneDNN where it has a good implementation, by products over unrolled windows otherwise. Re-entrant. Any thread. Bits depend
+// on operands, shapes, strides and the number of kernel threads.
 #pragma once
 
 #include <array>

@@ -6,10 +6,10 @@
 #include "regrow/kernels/parts.h"
 #include "regrow/kernels/workspace.h"
 
+#include "regrow/kernels/targets.inc"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "regrow/kernels/narrow_convolution.cc"
 #include <hwy/foreach_target.h>
-#include "regrow/kernels/targets.inc"
 
 #include "regrow/kernels/simd_loop.inc"
 

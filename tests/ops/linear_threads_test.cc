@@ -39,6 +39,7 @@ const std::vector<Call>& calls() {
     auto last = [](const Value& v) { return laid_out(v, channels_last_strides(v.desc.shape)); };
     const Value image = last(random_value(f32, {5, 32, 30, 30}, 1)), weight = random_value(f32, {40, 32, 3, 3}, 2);
     const Value result = last(random_value(f32, {5, 40, 28, 28}, 3)), pooled = last(random_value(f32, {5, 32, 15, 15}, 4));
+    const Value wide = last(random_value(f32, {9, 64, 32, 32}, 12));
     const Value x = random_value(DType::f64, {2, 8, 40, 40}, 5), w = random_value(DType::f64, {32, 8, 3, 3}, 6);
     const Value parameter = random_value(f32, {200'001}, 7), stem = last(random_value(f32, {9, 3, 32, 32}, 8));
     const Value channels = random_value(f32, {32}, 9, 0.5, 2), rows = random_value(f32, {700, 130}, 10), row = random_value(f32, {130}, 11);
@@ -53,6 +54,10 @@ const std::vector<Call>& calls() {
         {"conv2d", op("conv2d"), {image, weight}, false},
         {"conv2d_input_gradient", op("conv2d_input_gradient", {{"size", 30}}), {result, weight}, false},
         {"conv2d_weight_gradient", op("conv2d_weight_gradient", {{"size", 3}}), {image, result}, false},
+        {"conv2d_weight_gradient, depthwise",
+         op("conv2d_weight_gradient", {{"size", 3}, {"padding", 1}, {"groups", 64}}),
+         {wide, wide},
+         true},
         {"conv2d of f64", op("conv2d"), {x, w}, true},
         {"max_pool2d", op("max_pool2d", {{"kernel", 2}}), {image}, true},
         {"max_pool2d_gradient", op("max_pool2d_gradient", {{"kernel", 2}}), {pooled, image}, true},

@@ -67,9 +67,9 @@ class Twin:
     def step(self):
         loss = self.net(*self.batches[self.next % len(self.batches)])
         self.next += 1
-        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
         return loss.detach()
 
 

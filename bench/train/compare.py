@@ -14,49 +14,17 @@ import argparse
 import itertools
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 
+from turns import Side
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = ["mlp", "cnn", "resnet", "unet", "lstm", "gpt"]
 CONVOLUTIONAL = ("cnn", "resnet", "unet")
 PEER = os.path.join(HERE, "../peers/train.py")
-
-
-class Side:
-    """A process that runs steps when told to, and is stopped in between."""
-
-    def __init__(self, command, threads, environment=None):
-        pinned = ["taskset", "-c", "0"] if threads == 1 else []
-        self.process = subprocess.Popen(pinned + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, **(environment or {})})
-        self.about = self.answer()
-        self.process.send_signal(signal.SIGSTOP)
-
-    def answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()}")
-        return json.loads(line)
-
-    def steps(self, count):
-        """Seconds a step."""
-        self.process.send_signal(signal.SIGCONT)
-        self.process.stdin.write(f"{count}\n")
-        self.process.stdin.flush()
-        seconds = self.answer()["seconds"] / count
-        self.process.send_signal(signal.SIGSTOP)
-        return seconds
-
-    def end(self):
-        self.process.send_signal(signal.SIGCONT)
-        self.process.stdin.close()
-        result = self.answer()
-        self.process.wait()
-        return result
 
 
 def has_avx512():
@@ -85,13 +53,13 @@ class Question:
 
     def ours(self):
         return Side([self.arguments.bench, self.model, "--size", self.arguments.size, "--threads", str(self.threads), "--batches",
-                     str(self.arguments.batches), "--turns"], self.threads)
+                     str(self.arguments.batches), "--turns"], pinned=self.threads == 1)
 
     def theirs(self, setting):
         command = ["/usr/bin/python3", PEER, "--start", self.start, "--warm", self.warm, "--threads", str(self.threads), "--turns"]
         command += (["--channels-last"] if setting["channels_last"] else []) + ([] if setting["mkldnn"] else ["--no-mkldnn"])
         variables = {name: value for name, value in setting.items() if name.isupper()}
-        side = Side(command, self.threads, variables)
+        side = Side(command, variables, pinned=self.threads == 1)
         if not any("openblas" in name for name in side.about["blas"]):
             side.process.kill()
             sys.exit(f"PyTorch multiplies with {side.about['blas']}: install libopenblas0-pthread, or the comparison is unfair")

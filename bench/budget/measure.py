@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(HERE, "../train"))
 from plot import svg  # noqa: E402
 from turns import Side  # noqa: E402
 
-BATCH = {"resnet": 16, "gpt": 8, "lstm": 16, "treelstm": 64, "unet": 32, "cnn": 64}  # of the medium size: steps of 0.2 s at most
+BATCH = {"resnet": 32, "gpt": 16, "lstm": 32, "treelstm": 64, "unet": 32, "cnn": 128}  # of the medium size: steps of some 0.2 s
 SPILLED = ("resnet", "unet")
 UNBOUND = 1.25  # of the peak: pages and slabs fit as well
 MIB = 1 << 20

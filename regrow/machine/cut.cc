@@ -82,8 +82,20 @@ void Machine::State::find_unmade(GroupId group) {
   }
 }
 
+// Its frontier had to be there, as if somebody had asked for it.
+void Machine::State::tell_cut(GroupId group) {
+  frontier.clear();
+  for (RecipeId id = keeping[group].recipes; id != none; id = graph.recipe(id).next_in_group) {
+    for (const Output& output : graph.recipe(id).outputs) {
+      if (output.storage != none && graph.live(output.storage)) frontier.push_back(output.storage);
+    }
+  }
+  if (!frontier.empty()) eviction.policy->issued(0, frontier, {});
+}
+
 void Machine::State::cut(GroupId group) {
   ++counters.cuts;
+  if (evicting) tell_cut(group);
   while (keeping[group].exists) {
     const RecipeId id = keeping[group].recipes;
     for (std::size_t i = 0; i < graph.recipe(id).outputs.size(); ++i) {

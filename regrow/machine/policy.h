@@ -25,8 +25,8 @@ class Policy {
   virtual void attach(const Graph& graph) = 0;
 
   // An operation of the program (not a recomputation): called when its outputs exist and before it runs. An output that is a view
-  // is the storage of its input. A value that is asked for counts as an operation with key 0 that reads it, and is not followed
-  // by ran().
+  // is the storage of its input. A value that is asked for, and all that a cut keeps, count as an operation with key 0 that reads
+  // them, and is not followed by ran().
   virtual void issued(std::uint64_t key, std::span<const StorageId> inputs, std::span<const StorageId> outputs) = 0;
   // An operation has run. Returns what a run of it should be expected to take: kept as Recipe::seconds.
   virtual double ran(std::uint64_t key, double seconds, bool regrow) = 0;

@@ -66,6 +66,7 @@ struct Machine::State {
   void retry_deferred();
   void find_unmade(GroupId group);  // into targets: live outputs that a cut must regrow first
   void cut(GroupId group);
+  void tell_cut(GroupId group);
   void defer(GroupId group);
   void cut_refused();
 
@@ -246,6 +247,7 @@ struct Machine::State {
   RecipeId running = none;                   // what is run again
   std::vector<StorageId> plan_pins;          // pinned by it at some time
   std::vector<StorageId> standing;           // resident frontier of the group that is cut
+  std::vector<StorageId> frontier;           // of a group, for the policy
   std::vector<Frame> frames;                 // of a bounded plan: recipes that wait for operands
   std::vector<StorageId> frame_pins;         // operands that they have
   absl::flat_hash_map<RecipeId, std::uint32_t> runs;

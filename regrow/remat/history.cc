@@ -112,29 +112,7 @@ History::Use History::next_use(StorageId id) const noexcept {
   return {.known = true, .at = op(node(at).op).at};
 }
 
-void History::learn(const Trace& trace) {
-  std::vector<StorageId> storage(trace.tensors());
-  std::vector<StorageId> inputs, outputs;
-  forget_storages();
-  const Index begin = end();
-  for (const TraceCommand& command : trace.commands()) {
-    inputs.clear();
-    outputs.clear();
-    if (command.kind == TraceCommand::Kind::put) storage[command.first] = command.first;
-    if (command.kind == TraceCommand::Kind::want || command.kind == TraceCommand::Kind::pin) {
-      inputs.push_back(storage[command.first]);
-      issued(0, inputs, outputs);
-    }
-    if (command.kind != TraceCommand::Kind::apply) continue;
-    for (TensorId id : trace.inputs(command)) inputs.push_back(storage[id]);
-    TensorId tensor = command.first;
-    for (const TraceOutput& output : trace.outputs(command)) {
-      storage[tensor] = output.view_of >= 0 ? inputs[static_cast<std::size_t>(output.view_of)] : tensor;
-      outputs.push_back(storage[tensor++]);
-    }
-    issued(command.key, inputs, outputs);
-    took(command.seconds);
-  }
+void History::begin_again(Index begin) {
   for (StorageId id = 0; id < tracks_.size(); ++id) ended(id);
   forget_storages();
   place_ = nil;

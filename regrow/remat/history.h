@@ -70,6 +70,7 @@ class History {
   std::uint64_t signature(std::uint64_t key, std::span<const StorageId> inputs, std::size_t outputs);
   void find_place(std::uint64_t signature, std::uint64_t context);
   std::uint64_t context(std::uint64_t signature) const noexcept;
+  void begin_again(Index begin);  // all that there was has ended; what comes next is expected to be like what began there
   void add_node(StorageId id, Index counterpart);
   void trim(std::size_t keep);
 

@@ -121,6 +121,33 @@ TEST(Plan, OnThePublishedLogsToo) {
   expect_monotone(trace, 0.005);
 }
 
+// One step of a network whose layers share a weight; its loss is kept, and asked for or not, when the optimizer replaces the weight.
+Trace step_that_keeps_its_loss(bool asks) {
+  constexpr std::uint64_t bytes = 1 << 20;
+  Trace trace;
+  const TensorId weight = trace.put(bytes);
+  std::vector<TensorId> act = {trace.put(bytes)};
+  for (int i = 0; i < 16; ++i) act.push_back(run_one(trace, "layer", 1, 4e-3, {act.back(), weight}, bytes));
+  const TensorId loss = run_one(trace, "loss", 2, 1e-4, {act.back()}, 64);
+  TensorId grad = run_one(trace, "loss_gradient", 3, 1e-4, {act.back()}, bytes, {act.back()});
+  for (std::size_t i = 16; i-- > 0;) grad = run_one(trace, "layer_gradient", 4, 4e-3, {grad, act[i], weight}, bytes, {grad, act[i]});
+  if (asks) trace.want(loss);
+  const TensorId inputs[] = {weight, grad};
+  const TraceOutput output{.bytes = bytes, .reuse = 1};
+  trace.apply({.name = "step", .key = 5, .seconds = 1e-4, .state = true, .inputs = inputs, .outputs = {&output, 1}, .deletes = inputs});
+  return trace;
+}
+
+TEST(Plan, WhatIsKeptWhenItsRecipeIsCutCountsAsReadThen) {
+  const auto overhead = [](const Trace& trace) {
+    const PlanAnswer answer = plan(trace, {.budgets = {}, .ratios = {0.5}, .policies = {"next-use"}, .disk = {}, .tune = false});
+    EXPECT_EQ(answer.results[0].outcome.status, Status::ok);
+    return answer.results[0].outcome.overhead();
+  };
+  EXPECT_GT(overhead(step_that_keeps_its_loss(true)), 0);
+  EXPECT_LE(overhead(step_that_keeps_its_loss(false)), overhead(step_that_keeps_its_loss(true)) + 0.01);
+}
+
 TEST(Plan, AfterOneStepTheNextIsForetoldAndCostsLessThanByStaleness) {
   const Trace trace = training(24, 6);
   const std::size_t peak = replay(trace, nullptr, 0).peak_bytes;

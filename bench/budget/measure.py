@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(HERE, "../train"))
 from plot import svg  # noqa: E402
 from turns import Side  # noqa: E402
 
-BATCH = {"resnet": 32, "gpt": 16, "lstm": 32, "treelstm": 64, "unet": 32, "cnn": 128}  # of the medium size: steps of some 0.2 s
+BATCH = {"resnet": 32, "gpt": 8, "lstm": 16, "treelstm": 64, "unet": 32, "cnn": 64}  # of the medium size: steps of some 0.2 s
 SPILLED = ("resnet", "unet")
 UNBOUND = 1.25  # of the peak: pages and slabs fit as well
 MIB = 1 << 20
@@ -50,8 +50,8 @@ class Measurement:
         self.unlimited.steps(2 * arguments.batches)
         self.peak = self.unlimited.ask("report")["peak_bytes"]
         step = self.unlimited.steps(arguments.batches)
-        cycles = 1 if arguments.smoke else max(1, round(0.8 / step / arguments.batches))
-        self.count = cycles * arguments.batches  # steps of a turn, of about a second
+        cycles = 1 if arguments.smoke else max(1, round(0.5 / step / arguments.batches))
+        self.count = cycles * arguments.batches  # steps of a turn, of about half a second
         self.floor = None
 
     def side(self, options):
@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--ratios", nargs="+", default=["0.5", "0.3"], help="budgets, as parts of the peak without one")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--batches", type=int, default=5, help="different ones, used in turn; odd, since every other step is recorded")
-    parser.add_argument("--warm", type=int, default=40, help="steps that a process in a budget runs alone before it is measured")
+    parser.add_argument("--warm", type=int, default=30, help="steps that a process in a budget runs alone before it is measured")
     parser.add_argument("--pairs", type=int, default=5, help="of turns")
     parser.add_argument("--folder", help="for traces and spill files: on a disk, not in memory")
     parser.add_argument("--bin", default=os.path.join(HERE, "../../build/release/bin"))

@@ -7,7 +7,7 @@
 namespace regrow::machine {
 namespace {
 
-constexpr std::uint32_t most_runs = 8;
+constexpr std::uint32_t most_runs = 64;
 
 }  // namespace
 

@@ -59,10 +59,11 @@ std::size_t Channel::Core::get_option(std::string_view name, Site site) {
   }
 }
 
+// The window closes, so that each step has its operations fused alike: else few would be taken for repetitions.
 void Channel::Core::end_step() {
   Lock lock = enter({});
   commit(stream_.buffer.begin(Kind::end_step, {}));
-  leave(lock, false);
+  leave(lock, true);
 }
 
 void Channel::Core::record_step(StepWanted wanted, StepTaker taker, Site site) {

@@ -95,6 +95,31 @@ TEST(RecordedSteps, RecomputationIsNotPartOfThem) {
   EXPECT_EQ(taken->budget_bytes, MiB(2));
 }
 
+TEST(RecordedSteps, OfEqualOperationsAreAlikeWhereverInTheWindowTheyBegan) {
+  Channel channel(Options{.lookahead = 32});
+  const Handle parameter = put_large(channel, 0.f, count);
+  channel.set_memory_budget(MiB(64));  // with a budget the stream alone says what is fused
+  const auto chain = [&](int length) {
+    Handle at = apply_one(channel, op("sin"), {parameter});
+    for (int i = 1; i < length; ++i) {
+      const Handle next = apply_one(channel, op("tanh"), {at});
+      channel.del(std::exchange(at, next));
+    }
+    channel.del(at);
+    channel.end_step();
+  };
+  std::vector<std::uint64_t> likeness;
+  for (int shift = 1; shift < 16; ++shift) {
+    Recorded recorded;
+    channel.record_step({}, recorded.taker());
+    chain(shift);
+    chain(41);
+    channel.sync();
+    likeness.push_back(recorded.take().value().likeness);
+  }
+  EXPECT_THAT(likeness, testing::Each(likeness[0]));
+}
+
 TEST(RecordedSteps, AreOfTheKindThatWasAskedFor) {
   Channel channel(Options{.lookahead = 0});
   Handle parameter = put_large(channel, 0.f, count);

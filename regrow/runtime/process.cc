@@ -2,6 +2,7 @@
 #include "regrow/runtime/process.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -51,6 +52,18 @@ void end_targets() {
     if (const auto alive = target->lock()) alive->end();
 }
 
+// exit() destroys the thread's locals before it does anything else. Handlers of atexit can be too late: an operator that runs for
+// the first time while main returns may be making static objects, which are younger than every handler.
+struct EndsWithMain {
+  ~EndsWithMain() { end_targets(); }
+};
+
+void end_when_main_returns() {
+  if (getpid() != gettid()) return;
+  static thread_local const EndsWithMain guard;
+  (void)guard;
+}
+
 }  // namespace
 
 std::uint32_t fork_count() noexcept { return forks.load(std::memory_order_relaxed); }
@@ -67,6 +80,7 @@ void end_with_process(const std::shared_ptr<EndsWithProcess>& target) {
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.targets, [](const auto& known) { return known.expired(); });
   all.targets.push_back(target);
+  end_when_main_returns();
   std::atexit(end_targets);
 }
 

@@ -30,8 +30,8 @@ class CallbackScope {
 class EndsWithProcess {
  public:
   virtual ~EndsWithProcess() = default;
-  // Called by the thread that ends the process, before the destructors of static objects that are older than the target or were made
-  // when an operator ran for the first time.
+  // Called by the thread that ends the process. If that is main's, and made a target: before all destructors of static objects; else before
+  // those of objects that are older than the target or were made when an operator ran for the first time.
   virtual void end() noexcept = 0;
 };
 

@@ -38,6 +38,7 @@ TEST(Exit, WithGlobalAndThreadLocalTensors) { expect_silent_exit("global_tensors
 TEST(Exit, WithAGlobalChannel) { expect_silent_exit("global_channel_outlives_main", 5); }
 TEST(Exit, RightAfterAChannelWasCreatedFiftyTimes) { expect_silent_exit("create_a_channel_last", 50); }
 TEST(Exit, WhileACallbackRuns) { expect_exit("exit_while_a_callback_runs", 3); }
+TEST(Exit, WhileAFirstRunHasMadeStaticObjects) { expect_silent_exit("static_objects_made_while_main_returns", 2); }
 TEST(Exit, InsideACallback) { expect_exit("exit_inside_a_callback", 3); }
 TEST(Exit, WhileACallbackThrows) { expect_exit("exit_while_a_callback_throws", 3); }
 TEST(Exit, AfterABackwardPassThirtyTimes) { expect_silent_exit("backward_and_exit", 30); }

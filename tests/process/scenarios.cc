@@ -101,6 +101,23 @@ int exit_while_a_callback_runs() {
   std::exit(3);
 }
 
+// As libraries do that an operator uses for the first time.
+int static_objects_made_while_main_returns() {
+  static std::atomic<bool> inside, gone;
+  struct Table {
+    ~Table() { gone = true; }
+  };
+  rg::apply(callback([] {
+              static const Table table;
+              inside = true;
+              std::this_thread::sleep_for(200ms);
+              if (gone) std::abort();
+            }),
+            {rg::ones({2})});
+  while (!inside) std::this_thread::sleep_for(1ms);
+  return 0;
+}
+
 int exit_inside_a_callback() {
   rg::Tensor result = rg::apply(callback([] { std::exit(3); }), {rg::ones({2})}).at(0);
   result.wait();
@@ -320,6 +337,7 @@ const std::map<std::string, int (*)()>& scenarios() {
       {"global_channel_outlives_main", global_channel_outlives_main},
       {"create_a_channel_last", create_a_channel_last},
       {"exit_while_a_callback_runs", exit_while_a_callback_runs},
+      {"static_objects_made_while_main_returns", static_objects_made_while_main_returns},
       {"exit_inside_a_callback", exit_inside_a_callback},
       {"exit_while_a_callback_throws", exit_while_a_callback_throws},
       {"exit_in_a_handler_of_a_callback_error", exit_in_a_handler_of_a_callback_error},

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "regrow/base/clock.h"
@@ -111,6 +112,7 @@ class Account {
   void step_begins() {
     if (question_.trace.empty()) return;
     default_channel().record_step({}, [this](const RecordedStep& step) {
+      if (std::exchange(number_, step.number) == step.number) return;  // two requests may be served by one step
       trace_ = step.trace;
       operator_seconds_ += step.trace.seconds(), ++recorded_;
     });
@@ -149,6 +151,7 @@ class Account {
   std::size_t before_bytes_;
   MemoryReport before_;
   std::optional<remat::Trace> trace_;  // this and what follows of recorded steps is the worker's until memory() has returned
+  std::uint64_t number_ = 0;           // of the last one
   double operator_seconds_ = 0;
   int recorded_ = 0, steps_ = 0;
   double seconds_ = 0;

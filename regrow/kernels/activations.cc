@@ -79,10 +79,6 @@ template <class D, class V>
 HWY_INLINE V below(D d, V x, double high, V result) {
   return hn::IfThenElse(hn::Le(x, number(d, high)), result, x);
 }
-template <class V>
-HWY_INLINE V keep_nan(V x, V result) {
-  return hn::IfThenElse(hn::IsNaN(x), x, result);
-}
 
 struct Sigmoid {
   template <class D, class V>
@@ -210,12 +206,6 @@ inline double gelu_tanh_slope(double x) {
 }
 inline double silu_slope(double x) { return sigmoid(x) * (1 + bounded(x) * sigmoid(-x)); }
 
-template <double (*Function)(double)>
-void double_loop(const void* const* in, void* out, std::size_t n) {
-  const auto* from = static_cast<const double*>(in[0]);
-  auto* to = static_cast<double*>(out);
-  for (std::size_t i = 0; i < n; ++i) to[i] = Function(from[i]);
-}
 // grad times the slope at x.
 template <double (*Slope)(double)>
 void double_slope_loop(const void* const* in, void* out, std::size_t n) {

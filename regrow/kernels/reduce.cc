@@ -5,12 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <new>
 
 #include "regrow/kernels/parallel.h"
 #include "regrow/kernels/reduction.h"
 #include "regrow/kernels/rounding.h"
+#include "regrow/kernels/thread_memory.h"
 #include "regrow/tensor/visit.h"
 #include "regrow/tensor/walk.h"
 
@@ -22,27 +21,7 @@ constexpr std::size_t widest = 8;   // bytes of the largest accumulator
 // Results that columns are folded for at once, at most: of f32 a page of each row.
 constexpr std::int64_t column_tile = 1024;
 
-// Memory of this thread: grown, never shrunk, so that a warm thread allocates nothing.
-class Scratch {
- public:
-  std::byte* reserve(std::size_t bytes) {
-    if (bytes > size_) {
-      memory_.reset(static_cast<std::byte*>(::operator new(bytes, alignment)));
-      size_ = bytes;
-    }
-    return memory_.get();
-  }
-
- private:
-  static constexpr std::align_val_t alignment{64};
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::size_t size_ = 0;
-};
-
-thread_local Scratch lane_memory, branch_memory;
+thread_local ThreadMemory<64> lane_memory, branch_memory;
 
 // Combines blocks of `width` accumulators pairwise, as a binary counter does: block 2k with 2k+1, those pairs likewise, and so
 // on.

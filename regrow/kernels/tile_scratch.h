@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles that values pass through, one set for each thread: grown, never shrunk, so that a warm thread allocates nothing. Any
-// thread, each its own.
+// Tiles that values pass through, one set for each thread. Any thread, each its own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "regrow/kernels/thread_memory.h"
 #include "regrow/kernels/tile.h"
 
 namespace regrow::kernels {
@@ -23,23 +21,14 @@ class TileScratch {
   static constexpr std::size_t tile_bytes = tile_size * 8;
 
   // Tiles 0 … count-1 exist from now on; their contents are lost if there were fewer.
-  void reserve(std::size_t count) {
-    if (count <= count_) return;
-    memory_.reset(static_cast<std::byte*>(::operator new(count* tile_bytes, alignment)));
-    count_ = count;
-  }
-  std::byte* tile(std::size_t i) noexcept { return memory_.get() + i * tile_bytes; }
+  void reserve(std::size_t count) { memory_.reserve(count * tile_bytes); }
+  std::byte* tile(std::size_t i) noexcept { return memory_.data() + i * tile_bytes; }
 
   std::vector<void*> places;             // addresses for the tile at hand
   std::vector<const std::byte*> filled;  // by operand: the element that its row tile was filled with
 
  private:
-  static constexpr std::align_val_t alignment{4096};
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::size_t count_ = 0;
+  ThreadMemory<4096> memory_;
 };
 
 TileScratch& tile_scratch() noexcept;  // of this thread

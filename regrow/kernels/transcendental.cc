@@ -20,12 +20,6 @@ HWY_BEFORE_NAMESPACE();
 namespace regrow::kernels {
 namespace HWY_NAMESPACE {
 
-// Highway's functions make something of NaN; ours give it back.
-template <class V>
-HWY_INLINE V keep_nan(V x, V result) {
-  return hn::IfThenElse(hn::IsNaN(x), x, result);
-}
-
 struct Exp {
   template <class D, class V>
   static HWY_INLINE V vector(D d, V x) {
@@ -137,13 +131,6 @@ struct Cos {
     return LargeAngles<scalar_cos>::patch(d, x, hn::Cos(d, x));
   }
 };
-
-template <double (*Function)(double)>
-void double_loop(const void* const* in, void* out, std::size_t n) {
-  const auto* from = static_cast<const double*>(in[0]);
-  auto* to = static_cast<double*>(out);
-  for (std::size_t i = 0; i < n; ++i) to[i] = Function(from[i]);
-}
 
 TileFn transcendental_function(Unary f, DType type) {
   if (!is_floating(type)) return nullptr;
